@@ -1,0 +1,222 @@
+"""What travels: frozen bodies that actors send to each other over the bus, and the reasons for a stop."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Mapping
+from typing import Any
+
+import attrs
+
+from channels.chain import Stamp
+
+__all__ = [
+    "Agents",
+    "AgentReachable",
+    "AgentUnreachable",
+    "ControlMessage",
+    "Deliver",
+    "Flush",
+    "GiveBackHop",
+    "Membership",
+    "Notice",
+    "Reload",
+    "ReserveHop",
+    "RunTurn",
+    "RunningTurns",
+    "Sent",
+    "SlotOpened",
+    "StopReason",
+    "Task",
+    "TaskResult",
+    "TurnEnd",
+    "TurnEnded",
+]
+
+
+class StopReason(enum.Enum):
+    """Why a generation, or one turn of it, is being stopped. Reaches `trio.Cancelled.reason`."""
+
+    SHUTDOWN = "shutdown"
+    RELOAD = "reload"
+    STOPPED = "stopped"  # a person asked: agentctl stop, !stop
+    REMOVED = "removed"
+    SIBLING = "sibling"  # one_for_all / rest_for_one
+    START_TIMEOUT = "start_timeout"
+    TURN_TIMEOUT = "turn_timeout"
+
+
+# -- connection -> orchestrator -----------------------------------------------------------------
+
+
+@attrs.frozen
+class SlotOpened:
+    """Answer slots that an admission has just opened."""
+
+    slot_ids: tuple[int, ...]
+
+
+@attrs.frozen
+class Membership:
+    """An agent joined (or left) a room, as its connection sees it."""
+
+    agent: str
+    room: str
+    joined: bool
+
+
+@attrs.frozen
+class AgentReachable:
+    """An agent's loop is up, or has room in its mailbox again: offer it what waits."""
+
+    agent: str
+
+
+@attrs.frozen
+class AgentUnreachable:
+    """An agent's loop is down for good (stopped, quarantined, invalid, removed): `why` is for people."""
+
+    agent: str
+    why: str
+
+
+# -- orchestrator <-> agent -----------------------------------------------------------------------
+
+
+@attrs.frozen
+class RunTurn:
+    """Run attempt `attempt` (1, 2, ...) of an answer slot."""
+
+    slot_id: int
+    attempt: int
+
+
+class TurnEnd(enum.Enum):
+    """How one attempt of a turn ended. ANSWERED and DECLINED closed the slot themselves."""
+
+    ANSWERED = "answered"
+    DECLINED = "declined"
+    RAISED = "raised"
+    INTERRUPTED = "interrupted"
+
+
+@attrs.frozen
+class TurnEnded:
+    """The agent reports the end of an attempt; `detail` is one sentence for people."""
+
+    agent: str
+    slot_id: int
+    attempt: int
+    end: TurnEnd
+    detail: str = ""
+
+
+@attrs.frozen
+class RunningTurns:
+    """Ask an agent which attempts it holds; the reply is `tuple[tuple[slot_id, attempt], ...]`."""
+
+
+@attrs.frozen
+class Task:
+    """Work given to an agent by an ask (delegation, a schedule); the reply is a TaskResult.
+
+    `task_id` is stable over retries: it keys the journal. `timeout` is in seconds.
+    """
+
+    task_id: str
+    text: str
+    sender: str
+    room: str | None = None
+    user: str | None = None
+    stamp: Stamp | None = None
+    timeout: float = 120.0
+
+
+@attrs.frozen
+class TaskResult:
+    """What the agent answered to a Task."""
+
+    text: str
+    agent: str
+
+
+@attrs.frozen
+class ControlMessage:
+    """`!stop`, `!yes ID`, `!no ID` from a room; travels on the agent's control lane."""
+
+    room: str
+    sender: str
+    verb: str
+    argument: str = ""
+    event_id: str = ""
+
+
+@attrs.frozen
+class ReserveHop:
+    """Ask the orchestrator for one more turn in a chain; the reply is the hop (int), or None: no more."""
+
+    room: str
+    chain: str
+    key: str
+
+
+@attrs.frozen
+class GiveBackHop:
+    """A turn reserved under `key` said nothing (NO_REPLY): it does not count."""
+
+    room: str
+    chain: str
+    key: str
+
+
+@attrs.frozen
+class Sent:
+    """Published on topic `sent`: an outbox row has reached its room."""
+
+    agent: str
+    room: str
+    txn_id: str
+    event_id: str
+
+
+# -- anyone -> connection -------------------------------------------------------------------------
+
+
+@attrs.frozen
+class Flush:
+    """There is something new in the outbox for this connection."""
+
+
+@attrs.frozen
+class Deliver:
+    """Ask a connection to send one outbox row now; the reply is its event id (str)."""
+
+    row_id: int
+
+
+@attrs.frozen
+class Notice:
+    """Say `text` in `room` (None: every room of the agent) once per `key`, for ever."""
+
+    text: str
+    key: str
+    room: str | None = None
+
+
+# -- anyone -> supervisor ---------------------------------------------------------------------------
+
+
+@attrs.frozen
+class Reload:
+    """Reload these agents (empty: all). The reply is a mapping id -> outcome."""
+
+    agents: tuple[str, ...] = ()
+
+
+@attrs.frozen
+class Agents:
+    """Tell the orchestrator the set of agents and rooms after a start or a reload of all."""
+
+    rooms: tuple[Any, ...]
+    agents: Mapping[str, Any]
+    known_bots: tuple[str, ...] = ()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -27,6 +27,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "sweep: has a large figure for ./dev soak")
     config.addinivalue_line("markers", "promise(*names): the promises of the design this test would see broken")
     chosen = config.getoption("--seed")
     if chosen is not None and hasattr(config.option, "hypothesis_seed"):
@@ -43,6 +44,28 @@ def seed(request: pytest.FixtureRequest) -> int:
     print(f"seed: {value} (repeat with --seed {value})")
     request.node.user_properties.append(("seed", value))
     return value
+
+
+@pytest.fixture
+def size(request: pytest.FixtureRequest) -> Callable[[int, int], int]:
+    """Choose the figure of a sweep: the first in `./dev test`, the second in `./dev soak`."""
+
+    def choose(small: int, large: int) -> int:
+        return large if os.environ.get("VIVERO_SOAK") else small
+
+    return choose
+
+
+@pytest.fixture
+def figures(request: pytest.FixtureRequest) -> Callable[..., None]:
+    """Record what a sweep covered (names to numbers) for `./dev promises` and `./dev soak`."""
+
+    def record(**values: object) -> None:
+        text = ", ".join(f"{name} {value}" for name, value in values.items())
+        print(text)
+        request.node.user_properties.append(("figures", text))
+
+    return record
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

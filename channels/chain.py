@@ -7,9 +7,22 @@ from typing import Any
 
 import attrs
 
-__all__ = ["STAMP_KEY", "Stamp", "read_stamp", "stamped"]
+__all__ = [
+    "STAMP_KEY",
+    "Place",
+    "Stamp",
+    "has_more",
+    "place",
+    "read_stamp",
+    "room_chain",
+    "stamped",
+    "take_turn",
+    "with_more",
+]
 
 STAMP_KEY = "vivero"
+OCCURRENCE_PREFIX = "occurrence:"
+_MORE = "more"
 
 
 @attrs.frozen
@@ -26,14 +39,15 @@ class Stamp:
     chain: str
     hop: int
 
+    @property
+    def starts_occurrence(self) -> bool:
+        """True for an occurrence's own message, which starts a chain of its own."""
+        return self.hop == 0 and self.chain.startswith(OCCURRENCE_PREFIX)
+
 
 def stamped(content: Mapping[str, Any], stamp: Stamp) -> dict[str, Any]:
     """Return a copy of an event content that carries the stamp (on edits: in `m.new_content` too)."""
-    mark = attrs.asdict(stamp)
-    marked = {**content, STAMP_KEY: mark}
-    if isinstance(content.get("m.new_content"), Mapping):
-        marked["m.new_content"] = {**content["m.new_content"], STAMP_KEY: mark}
-    return marked
+    return _marked(content, attrs.asdict(stamp))
 
 
 def read_stamp(content: Mapping[str, Any]) -> Stamp | None:
@@ -53,3 +67,61 @@ def read_stamp(content: Mapping[str, Any]) -> Stamp | None:
         **{key: value if isinstance(value, str) else "" for key, value in text.items()},
         hop=hop if isinstance(hop, int) and not isinstance(hop, bool) and hop >= 0 else 0,
     )
+
+
+def with_more(content: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a copy marked "another part of this answer follows": only the last part asks for a reply."""
+    mark = content.get(STAMP_KEY)
+    return _marked(content, {**(mark if isinstance(mark, Mapping) else {}), _MORE: True})
+
+
+def has_more(content: Mapping[str, Any]) -> bool:
+    """True when the sender said that another part follows. Never raises on foreign shapes."""
+    mark = content.get(STAMP_KEY)
+    return isinstance(mark, Mapping) and mark.get(_MORE) is True
+
+
+@attrs.frozen
+class Place:
+    """Where an event belongs.
+
+    `turns` is the least number of turns its chain must count from now on (0: no claim).
+    `current`: the chain is from now on the room's current one.
+    """
+
+    chain: str
+    turns: int = 0
+    current: bool = False
+
+
+def place(
+    event_id: str, room: str, *, is_bot: bool, own_stamp: Stamp | None, current: str | None
+) -> Place:
+    """Find the chain of a message.
+
+    A person's message starts its own. `own_stamp` is the stamp of a message that one of our agents
+    sent (never a stranger's): it names the chain. Every other bot message joins `current`, the chain
+    of the room's latest human message or occurrence, or the room's own when there has been none.
+    """
+    if own_stamp is not None and own_stamp.chain:
+        return Place(own_stamp.chain, own_stamp.hop, current=own_stamp.starts_occurrence)
+    if not is_bot:
+        return Place(event_id, current=True)
+    return Place(current or room_chain(room))
+
+
+def room_chain(room: str) -> str:
+    """The chain of bot messages in a room where no person has written yet."""
+    return f"room:{room}"
+
+
+def take_turn(turns: int, limit: int | None) -> int | None:
+    """The hop of one more turn in a chain that has taken `turns`; None when `limit` is reached."""
+    return turns + 1 if limit is None or turns < limit else None
+
+
+def _marked(content: Mapping[str, Any], mark: Mapping[str, Any]) -> dict[str, Any]:
+    marked = {**content, STAMP_KEY: dict(mark)}
+    if isinstance(content.get("m.new_content"), Mapping):
+        marked["m.new_content"] = {**content["m.new_content"], STAMP_KEY: dict(mark)}
+    return marked

@@ -1,0 +1,341 @@
+"""One SQLite connection per file: serialised, migrated, and every write one `BEGIN IMMEDIATE` transaction."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+import time
+from collections.abc import Callable, Generator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeVar
+
+import attrs
+import sqlite_utils
+import trio
+
+from channels.crashpoints import crash_point, declare_crash_points
+
+__all__ = [
+    "Database",
+    "DatabaseClosed",
+    "DatabaseCorrupt",
+    "DatabaseError",
+    "DatabaseFull",
+    "DatabaseLocked",
+    "DatabaseTooNew",
+    "DatabaseUnavailable",
+    "Migration",
+]
+
+declare_crash_points("database.before_commit", "database.after_commit")
+
+T = TypeVar("T")
+Job = Callable[[sqlite_utils.Database], T]
+
+BUSY_SECONDS = 5.0
+CLOSE_SECONDS = 5.0
+
+
+class DatabaseError(Exception):
+    """A database file cannot do what was asked; the text is one sentence for people."""
+
+
+class DatabaseClosed(DatabaseError):
+    """The database was closed before this call."""
+
+
+class DatabaseCorrupt(DatabaseError):
+    """The file is not a healthy SQLite database. Nothing was changed or moved."""
+
+
+class DatabaseLocked(DatabaseError):
+    """Another process held the file for longer than the busy timeout. Nothing was changed."""
+
+
+class DatabaseFull(DatabaseError):
+    """No space is left for the file. The transaction was rolled back."""
+
+
+class DatabaseTooNew(DatabaseError):
+    """The file holds migrations that this version does not know. Nothing was changed."""
+
+
+class DatabaseUnavailable(DatabaseError):
+    """The file cannot be opened, read or written (path, permissions, I/O)."""
+
+
+@attrs.frozen
+class Migration:
+    """One step of a file's schema. `name` is `module.NNN`; `apply` runs inside the one transaction of opening."""
+
+    name: str
+    apply: Callable[[sqlite_utils.Database], None]
+
+
+class Database:
+    """One SQLite file. Operations run one at a time, in a worker thread, in the order they were asked.
+
+    Open with `await Database.open(...)` or `async with Database.open(...) as db`. A cancel that comes
+    before an operation has started cancels it; one that has started always delivers its result.
+    """
+
+    def __init__(self, path: Path, raw: sqlite_utils.Database, threaded: bool) -> None:
+        self.path = path
+        self._raw: sqlite_utils.Database | None = raw
+        self._threaded = threaded
+        self._limiter = trio.CapacityLimiter(1)
+        self._closing = False
+        self._close_when_idle = False
+
+    @classmethod
+    def open(
+        cls,
+        path: str | Path,
+        migrations: Sequence[Migration],
+        *,
+        threaded: bool = True,
+        busy_timeout: float = BUSY_SECONDS,
+    ) -> Opening:
+        """Open (or create, mode 0600) the file and bring its schema up to date.
+
+        `migrations` is everything this version knows of the file, oldest first. `busy_timeout` is the
+        longest wait in seconds for another process. `threaded=False` runs operations in the calling
+        thread (for virtual clocks). Await the result, or enter it with `async with` to have it closed.
+
+        Raises DatabaseTooNew, DatabaseCorrupt, DatabaseLocked, DatabaseFull or DatabaseUnavailable.
+        """
+        return Opening(cls, Path(path), tuple(migrations), threaded, busy_timeout)
+
+    async def read(self, fn: Job[T]) -> T:
+        """Run `fn(db)` on one consistent snapshot, unable to write, and return its result.
+
+        `fn` runs in a worker thread and must return finished values, not cursors. Raises what `fn`
+        raises, and the DatabaseError family.
+        """
+        return await self._run(partial(self._reading, fn))
+
+    async def write(self, fn: Job[T]) -> T:
+        """Run `fn(db)` inside `BEGIN IMMEDIATE` … `COMMIT` and return its result.
+
+        Any exception rolls everything back. `db.atomic()` inside nests as a savepoint. Raises what
+        `fn` raises, and the DatabaseError family.
+        """
+        return await self._run(partial(self._writing, fn))
+
+    async def close(self) -> None:
+        """Fold the write-ahead log into the file and close. Idempotent.
+
+        Shielded from cancels, and bounded: waits at most a few seconds for the operation that runs.
+        """
+        if self._closing:
+            return
+        self._closing = True
+        with trio.CancelScope(shield=True, deadline=trio.current_time() + CLOSE_SECONDS):
+            if self._threaded:
+                await trio.to_thread.run_sync(self._close_now, limiter=self._limiter)
+            else:
+                self._close_now()
+        if self._raw is not None:
+            self._close_when_idle = True
+
+    @property
+    def closed(self) -> bool:
+        """True once `close()` was asked for."""
+        return self._closing
+
+    async def _run(self, job: Callable[[], T]) -> T:
+        if self._closing:
+            raise DatabaseClosed(f"{self.path}: the database is closed")
+        if self._threaded:
+            return await trio.to_thread.run_sync(job, limiter=self._limiter)
+        await trio.lowlevel.checkpoint_if_cancelled()
+        try:
+            return job()
+        finally:
+            await trio.lowlevel.cancel_shielded_checkpoint()
+
+    def _reading(self, fn: Job[T]) -> T:
+        with self._in_use() as raw:
+            raw.conn.execute("PRAGMA query_only=ON")
+            try:
+                raw.conn.execute("BEGIN")
+                return fn(raw)
+            finally:
+                _rollback(raw.conn)
+                raw.conn.execute("PRAGMA query_only=OFF")
+
+    def _writing(self, fn: Job[T]) -> T:
+        with self._in_use() as raw:
+            raw.conn.execute("BEGIN IMMEDIATE")
+            try:
+                result = fn(raw)
+                if not raw.conn.in_transaction:
+                    raise DatabaseError(f"{self.path}: a write ended its own transaction")
+                crash_point("database.before_commit")
+                raw.conn.execute("COMMIT")
+            except BaseException:
+                _rollback(raw.conn)
+                raise
+            crash_point("database.after_commit")
+            return result
+
+    @contextlib.contextmanager
+    def _in_use(self) -> Generator[sqlite_utils.Database, None, None]:
+        if self._raw is None:
+            raise DatabaseClosed(f"{self.path}: the database is closed")
+        try:
+            yield self._raw
+        except sqlite3.Error as error:
+            raise _explained(self.path, error) from error
+        finally:
+            if self._close_when_idle:
+                self._close_now()
+
+    def _close_now(self) -> None:
+        raw, self._raw = self._raw, None
+        if raw is None:
+            return
+        with contextlib.suppress(sqlite3.Error):
+            # A reader elsewhere may hold the log: then it is folded in at the next opening.
+            raw.conn.execute("PRAGMA busy_timeout=500")
+            raw.conn.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+        raw.conn.close()
+
+
+@attrs.define
+class Opening:
+    """What `Database.open` returns: await it for an open Database, or enter it to have it closed too."""
+
+    _cls: type[Database]
+    _path: Path
+    _migrations: tuple[Migration, ...]
+    _threaded: bool
+    _busy_timeout: float
+    _opened: Database | None = None
+
+    def __await__(self) -> Generator[Any, Any, Database]:
+        return self._open().__await__()
+
+    async def __aenter__(self) -> Database:
+        self._opened = await self._open()
+        return self._opened
+
+    async def __aexit__(self, *exc_info: object) -> None:
+        if self._opened is not None:
+            await self._opened.close()
+
+    async def _open(self) -> Database:
+        connect = partial(_connect, self._path, self._migrations, self._busy_timeout)
+        if self._threaded:
+            raw = await trio.to_thread.run_sync(connect)
+        else:
+            raw = connect()
+        return self._cls(self._path, raw, self._threaded)
+
+
+def _connect(
+    path: Path, migrations: tuple[Migration, ...], busy_timeout: float
+) -> sqlite_utils.Database:
+    conn = None
+    try:
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+        conn = sqlite3.connect(
+            path, timeout=busy_timeout, isolation_level=None, check_same_thread=False
+        )
+        raw = sqlite_utils.Database(conn, execute_plugins=False)
+        _use_write_ahead_log(conn, busy_timeout)
+        for pragma in ("synchronous=FULL", "foreign_keys=ON", "temp_store=MEMORY"):
+            conn.execute(f"PRAGMA {pragma}")
+        _migrate(path, raw, migrations)
+        return raw
+    except BaseException as error:
+        if conn is not None:
+            conn.close()
+        if isinstance(error, OSError):
+            text = f"{path}: cannot open the database: {error.strerror or error}"
+            raise DatabaseUnavailable(text) from error
+        if isinstance(error, sqlite3.Error):
+            raise _explained(path, error) from error
+        raise
+
+
+def _use_write_ahead_log(conn: sqlite3.Connection, patience: float) -> None:
+    """Switch to WAL; SQLite answers "locked" at once when two processes switch together, so try again."""
+    give_up = time.monotonic() + patience
+    while True:
+        try:
+            if conn.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
+                conn.execute("PRAGMA journal_mode=WAL").fetchone()
+            return
+        except sqlite3.OperationalError as error:
+            if _primary_code(error) != sqlite3.SQLITE_BUSY or time.monotonic() > give_up:
+                raise
+            time.sleep(0.01)
+
+
+def _migrate(path: Path, raw: sqlite_utils.Database, migrations: tuple[Migration, ...]) -> None:
+    names = [migration.name for migration in migrations]
+    if len(set(names)) != len(names):
+        raise ValueError(f"{path}: two migrations share a name: {names}")
+    raw.conn.execute("BEGIN IMMEDIATE")
+    try:
+        raw.conn.execute(
+            "CREATE TABLE IF NOT EXISTS migrations("
+            "name TEXT PRIMARY KEY, applied_at TEXT NOT NULL DEFAULT CURRENT_TIMESTAMP)"
+        )
+        applied = {row[0] for row in raw.conn.execute("SELECT name FROM migrations")}
+        unknown = sorted(applied - set(names))
+        if unknown:
+            raise DatabaseTooNew(
+                f"{path}: written by a newer version (unknown migrations: {', '.join(unknown)}); "
+                "use that version, or another workspace"
+            )
+        for migration in migrations:
+            if migration.name not in applied:
+                migration.apply(raw)
+                raw.conn.execute("INSERT INTO migrations(name) VALUES (?)", (migration.name,))
+        raw.conn.execute("COMMIT")
+    except BaseException:
+        _rollback(raw.conn)
+        raise
+
+
+def _rollback(conn: sqlite3.Connection) -> None:
+    if conn.in_transaction:
+        with contextlib.suppress(sqlite3.Error):
+            conn.execute("ROLLBACK")
+
+
+def _primary_code(error: sqlite3.Error) -> int | None:
+    code = getattr(error, "sqlite_errorcode", None)
+    return None if code is None else code & 0xFF
+
+
+_SENTENCES: dict[int, tuple[type[DatabaseError], str]] = {
+    sqlite3.SQLITE_BUSY: (DatabaseLocked, "another process keeps the database locked"),
+    sqlite3.SQLITE_LOCKED: (DatabaseLocked, "another process keeps the database locked"),
+    sqlite3.SQLITE_CORRUPT: (
+        DatabaseCorrupt,
+        "the database is damaged; restore it from a copy or move it away",
+    ),
+    sqlite3.SQLITE_NOTADB: (
+        DatabaseCorrupt,
+        "this is not a database; restore it from a copy or move it away",
+    ),
+    sqlite3.SQLITE_FULL: (DatabaseFull, "no space left for the database"),
+    sqlite3.SQLITE_READONLY: (DatabaseUnavailable, "the database cannot be written"),
+    sqlite3.SQLITE_CANTOPEN: (DatabaseUnavailable, "the database cannot be opened"),
+    sqlite3.SQLITE_IOERR: (DatabaseUnavailable, "reading or writing the database failed"),
+    sqlite3.SQLITE_PERM: (DatabaseUnavailable, "no permission for the database"),
+}
+
+
+def _explained(path: Path, error: sqlite3.Error) -> Exception:
+    """Turn what SQLite says about the file into our errors; errors in the SQL itself stay as they are."""
+    known = _SENTENCES.get(_primary_code(error) or 0)
+    if known is None:
+        return error
+    kind, sentence = known
+    return kind(f"{path}: {sentence} ({error})")

@@ -1,0 +1,134 @@
+"""What an open slot's decision may rest on, read from the tables inside the deciding transaction."""
+
+from __future__ import annotations
+
+import json
+
+import attrs
+import sqlite_utils
+
+from channels import slots
+from channels.admission import Known, is_suspect
+from channels.rooms import RoomEvent
+from channels.slots import Slot, SlotFacts
+
+__all__ = ["gather", "get_event", "room_history"]
+
+HOUR = 3600.0
+PAIR_WINDOW = 600.0
+_EVENT = "event_id, room, sender, ts, content, kind, sender_is_bot"
+
+
+def get_event(db: sqlite_utils.Database, event_id: str) -> RoomEvent | None:
+    """An admitted event by its id."""
+    row = db.conn.execute(f"SELECT {_EVENT} FROM events WHERE event_id = ?", (event_id,)).fetchone()
+    return _event(row) if row else None
+
+
+def room_history(
+    db: sqlite_utils.Database, room: str, before: str | None, limit: int, kinds: tuple[str, ...]
+) -> tuple[RoomEvent, ...]:
+    """The last `limit` events of a room before (not with) the event `before`, oldest first."""
+    until = None
+    if before is not None:
+        until = db.conn.execute("SELECT seq FROM events WHERE event_id = ?", (before,)).fetchone()
+    marks = ", ".join("?" * len(kinds))
+    rows = db.conn.execute(
+        f"SELECT {_EVENT} FROM events WHERE room = ? AND kind IN ({marks}) AND seq < ?"
+        " ORDER BY seq DESC LIMIT ?",
+        (room, *kinds, until[0] if until else 2**62, limit),
+    ).fetchall()
+    return tuple(_event(row) for row in reversed(rows))
+
+
+def gather(db: sqlite_utils.Database, slot: Slot, known: Known, now: float) -> SlotFacts:
+    """Collect the facts about one open slot."""
+    event = get_event(db, slot.event_id)
+    assert event is not None
+    if is_suspect(db, event.room, event.sender):
+        event = attrs.evolve(event, sender_is_bot=True)
+    return SlotFacts(
+        slot=slot,
+        event=event,
+        chain=slot.chain,
+        chain_turns=slots.chain_turns(db, slot.room, slot.chain),
+        now=now,
+        last_answer=_last_answers(db, slot.room),
+        answers_last_hour=_answers_since(db, slot.room, now - HOUR),
+        alternations=_alternations(db, event, known, now - PAIR_WINDOW),
+        pending=_pending(db, slot.room),
+        siblings=slots.select_slots(db, "event_id = ? AND id != ?", slot.event_id, slot.id),
+        replies_to=_author(db, event.reply_to),
+        members=_members(db, slot.room),
+        sender_agent=known.agents.get(event.sender),
+    )
+
+
+def _last_answers(db: sqlite_utils.Database, room: str) -> dict[str, float]:
+    return dict(
+        db.conn.execute(
+            "SELECT agent, max(closed_at) FROM slots"
+            " WHERE room = ? AND state = 'answered' GROUP BY agent",
+            (room,),
+        )
+    )
+
+
+def _answers_since(db: sqlite_utils.Database, room: str, since: float) -> dict[str, int]:
+    return dict(
+        db.conn.execute(
+            "SELECT agent, count(*) FROM outbox"
+            " WHERE room = ? AND created_at >= ? AND slot_id IS NOT NULL GROUP BY agent",
+            (room, since),
+        )
+    )
+
+
+def _pending(db: sqlite_utils.Database, room: str) -> dict[str, int]:
+    return dict(
+        db.conn.execute(
+            "SELECT agent, count(*) FROM slots"
+            " WHERE room = ? AND state = 'dispatched' GROUP BY agent",
+            (room,),
+        )
+    )
+
+
+def _members(db: sqlite_utils.Database, room: str) -> frozenset[str]:
+    rows = db.conn.execute("SELECT member FROM present WHERE room = ?", (room,))
+    return frozenset(member for (member,) in rows)
+
+
+def _author(db: sqlite_utils.Database, event_id: str | None) -> str | None:
+    if event_id is None:
+        return None
+    row = db.conn.execute(
+        "SELECT sender FROM events WHERE event_id = ?"
+        " UNION ALL SELECT agent FROM outbox WHERE event_id = ? LIMIT 1",
+        (event_id, event_id),
+    ).fetchone()
+    return row[0] if row else None
+
+
+def _alternations(db: sqlite_utils.Database, event: RoomEvent, known: Known, since: float) -> int:
+    """How often the sender spoke right after one of our agents, others' messages left aside."""
+    if event.sender in known.agents:
+        return 0
+    rows = db.conn.execute(
+        "SELECT sender FROM events WHERE room = ? AND kind = 'message' AND received_at >= ?"
+        " AND seq <= (SELECT seq FROM events WHERE event_id = ?) ORDER BY seq",
+        (event.room, since, event.event_id),
+    )
+    count, agent_spoke = 0, False
+    for (sender,) in rows:
+        if sender in known.agents:
+            agent_spoke = True
+        elif sender == event.sender:
+            count += agent_spoke
+            agent_spoke = False
+    return count
+
+
+def _event(row: tuple[str, str, str, float, str, str, int]) -> RoomEvent:
+    event_id, room, sender, ts, content, kind, is_bot = row
+    return RoomEvent(event_id, room, sender, ts, json.loads(content), kind, bool(is_bot))

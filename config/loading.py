@@ -1,0 +1,107 @@
+"""Files of a workspace into checked configs, with every fault of a file reported at once."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Generic, TypeVar
+
+import attrs
+
+from config.document import parse
+from config.files import UnreadableError, read_text
+from config.problems import ConfigError, Problem, printable
+from config.schema import AgentConfig, SupervisorConfig
+from config.source import Source
+from config.structuring import Structurer
+from config.workspace import Workspace
+
+__all__ = ["RESERVED_IDS", "Loaded", "agent_ids", "load_agent", "load_supervisor"]
+
+T = TypeVar("T")
+RESERVED_IDS = frozenset(
+    ("agents", "api", "bus", "orchestrator", "registry", "root", "scheduler", "supervisor")
+)
+
+
+@attrs.frozen
+class Loaded(Generic[T]):
+    """A config and the file it came from, so that later checks can point into it."""
+
+    value: T
+    source: Source
+
+
+def load_supervisor(
+    workspace: Workspace, environ: Mapping[str, str] | None = None
+) -> Loaded[SupervisorConfig]:
+    """Read `supervisor.yaml`. Raises ConfigError with all that is wrong with its shape."""
+    maker = _open(workspace, workspace.supervisor_yaml, environ)
+    return _finish(maker, maker.structure(SupervisorConfig))
+
+
+def load_agent(
+    workspace: Workspace, agent: str, environ: Mapping[str, str] | None = None
+) -> Loaded[AgentConfig]:
+    """Read `agents/<agent>/config.yaml` and its prompt. Raises ConfigError with all its faults."""
+    path = workspace.agent_yaml(agent)
+    if fault := _id_fault(agent):
+        raise ConfigError([Problem(workspace.shown(path), 1, 1, "id", fault)])
+    maker = _open(workspace, path, environ)
+    loaded = _finish(maker, maker.structure(AgentConfig, id=agent))
+    try:
+        text = read_text(path.parent / loaded.value.prompt)
+    except UnreadableError as error:
+        raise ConfigError([loaded.source.problem("prompt", message=error.message)]) from None
+    return attrs.evolve(loaded, value=attrs.evolve(loaded.value, prompt_text=text))
+
+
+def agent_ids(workspace: Workspace) -> tuple[str, ...]:
+    """Return the sorted names of the folders under `agents/`; hidden ones are not agents."""
+    try:
+        entries = sorted(os.scandir(workspace.agents_dir), key=lambda entry: entry.name)
+    except OSError:
+        return ()
+    return tuple(e.name for e in entries if not e.name.startswith((".", "__")) and _is_folder(e))
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    # A link that leads nowhere is kept: loading it says what is wrong, skipping hides an agent.
+    try:
+        return entry.is_dir() or (entry.is_symlink() and not entry.is_file())
+    except OSError:
+        return True
+
+
+def _id_fault(agent: str) -> str | None:
+    if agent in RESERVED_IDS:
+        return f"the name {agent!r} is taken by the runtime itself: give the folder another name"
+    if re.fullmatch(r"[a-z0-9][a-z0-9_-]{0,63}", agent):
+        return None
+    return (
+        f"{printable(agent)!r} cannot be an agent's id: name the folder with a-z, 0-9, - and _, "
+        "beginning with a letter or digit, at most 64"
+    )
+
+
+def _open(workspace: Workspace, path: Path, environ: Mapping[str, str] | None) -> Structurer:
+    shown = workspace.shown(path)
+    try:
+        document = parse(read_text(path), shown)
+    except UnreadableError as error:
+        problem = Problem(shown, error.line, error.col, "", error.message)
+        raise ConfigError([problem]) from None
+    if document.root is None and not document.problems:
+        text = "the file is empty: take the one that `python -m supervisor init` writes as a start"
+        raise ConfigError([Problem(shown, 1, 1, "", text)])
+    return Structurer(
+        document, path.parent, workspace.root, os.environ if environ is None else environ
+    )
+
+
+def _finish(maker: Structurer, value: T | None) -> Loaded[T]:
+    if value is None or maker.problems:
+        raise ConfigError(sorted(set(maker.problems), key=lambda p: (p.line, p.col, p.key)))
+    return Loaded(value, maker.source)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import time
 from pathlib import Path
 
 import attrs
@@ -31,15 +32,17 @@ class Lock:
     _descriptor: int = attrs.field(default=-1, init=False)
 
     def acquire(self) -> None:
-        """Take the lock or raise LockedError at once; never waits."""
+        """Take the lock or raise LockedError; waits at most 0.2 s, for someone who only looks."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+        for pause in (0.02,) * 10:
+            if _try_exclusive(descriptor):
+                break
+            time.sleep(pause)  # `is_locked` of another process holds it for microseconds
+        else:
             pid = _written_pid(descriptor)
             os.close(descriptor)
-            raise LockedError(self.path, pid) from None
+            raise LockedError(self.path, pid)
         os.ftruncate(descriptor, 0)
         os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)
         self._descriptor = descriptor
@@ -71,6 +74,14 @@ def is_locked(path: Path) -> bool:
     finally:
         os.close(descriptor)
     return False
+
+
+def _try_exclusive(descriptor: int) -> bool:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 def _written_pid(descriptor: int) -> int | None:

@@ -54,5 +54,22 @@ def test_a_stopped_owner_keeps_it_and_a_killed_one_does_not(tmp_path: Path) -> N
     assert (tmp_path / "lock").exists()
 
 
+def test_someone_who_only_looks_never_makes_an_owner_fail(tmp_path: Path) -> None:
+    path = tmp_path / "lock"
+    with Lock(path):
+        pass
+    looker = os.fork()
+    if looker == 0:
+        while True:
+            is_locked(path)
+    try:
+        for _ in range(300):
+            with Lock(path):
+                pass
+    finally:
+        os.kill(looker, signal.SIGKILL)
+        os.waitpid(looker, 0)
+
+
 def test_a_lock_nobody_ever_took_is_free(tmp_path: Path) -> None:
     assert not is_locked(tmp_path / "never")

@@ -14,6 +14,8 @@ __all__ = [
     "Agents",
     "AgentReachable",
     "AgentUnreachable",
+    "CellChanged",
+    "CellState",
     "ControlMessage",
     "Deliver",
     "Flush",
@@ -220,3 +222,28 @@ class Agents:
     rooms: tuple[Any, ...]
     agents: Mapping[str, Any]
     known_bots: tuple[str, ...] = ()
+
+
+# -- supervisor -> anyone -----------------------------------------------------------------------------
+
+
+class CellState(enum.Enum):
+    """What a supervised child is doing. STOPPED, QUARANTINED and FAILED last until a person acts."""
+
+    STARTING = "starting"
+    RUNNING = "running"
+    DRAINING = "draining"
+    BACKOFF = "backoff"
+    STOPPED = "stopped"
+    QUARANTINED = "quarantined"
+    FAILED = "failed"
+
+
+@attrs.frozen
+class CellChanged:
+    """Published on topic `supervision` at each change; `path` runs from the root, `a/b/c`."""
+
+    path: str
+    state: CellState
+    generation: int
+    reason: str = ""

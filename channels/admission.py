@@ -1,6 +1,6 @@
-"""Taking what a transport heard into the inbox: who is a bot, which chain it belongs to, what opens a slot.
+"""Taking in what a transport heard: who is a bot, which chain it belongs to, what opens a slot.
 
-The functions here run inside a caller's transaction and never raise on the shapes a stranger sends.
+The functions here run inside a caller's transaction and take any shape that a stranger sends.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from fnmatch import fnmatchcase
 import attrs
 import sqlite_utils
 
-from channels import slots
+from channels import hops, slots
 from channels.chain import Place, Stamp, has_more, place, read_stamp
 from channels.outbox import dump_content
 from channels.rooms import RoomEvent
@@ -25,13 +25,13 @@ TOO_OLD = "too_old"
 
 @attrs.frozen
 class Known:
-    """Whom the inbox knows: our agents (user id -> agent id) and globs of foreign bots' user ids."""
+    """Our agents (user id -> agent id), and globs of foreign bots' user ids."""
 
     agents: Mapping[str, str] = attrs.field(factory=dict)
     bots: tuple[str, ...] = ()
 
     def is_bot(self, event: RoomEvent) -> bool:
-        """True for our agents, listed bots, stamped messages, notices, and what the transport says."""
+        """True for our agents, listed bots, stamps, notices, and what the transport says."""
         return (
             event.sender_is_bot
             or event.kind == "notice"
@@ -46,7 +46,7 @@ class Admitted:
     """What an admission brought that was new.
 
     `slot_ids`: slots opened and waiting for a decision. `expired`: slots that ended at once as too
-    old. `controls`: `!stop`, `!yes`, `!no` messages. `reactions`, `memberships`: as they are called.
+    old. `controls`: `!stop`, `!yes`, `!no` from people. `memberships`: joins and leaves.
     """
 
     slot_ids: tuple[int, ...] = ()
@@ -58,7 +58,7 @@ class Admitted:
 
 @attrs.frozen
 class Batch:
-    """One admission's circumstances. `oldest`: what happened before it expires (None: nothing does)."""
+    """An admission's circumstances. What happened before `oldest` expires (None: nothing does)."""
 
     known: Known
     now: float
@@ -141,7 +141,7 @@ def _admit_one(db: sqlite_utils.Database, event: RoomEvent, batch: Batch, news: 
         _take_place(db, event.room, where)
         if event.control is None:
             _open_slot(db, event, where, batch, too_old, news)
-        elif not too_old:
+        elif not (too_old or event.sender_is_bot):
             news.controls.append(event)
 
 
@@ -195,8 +195,8 @@ def _take_place(db: sqlite_utils.Database, room: str, where: Place) -> None:
             " ON CONFLICT DO UPDATE SET chain = excluded.chain",
             (room, where.chain),
         )
-    if where.turns and not slots.is_reserved(db, room, where.chain, where.turns):
-        slots.raise_turns(db, room, where.chain, where.turns)
+    if where.turns and not hops.is_reserved(db, room, where.chain, where.turns):
+        hops.raise_turns(db, room, where.chain, where.turns)
 
 
 def _store(db: sqlite_utils.Database, event: RoomEvent, where: Place, now: float) -> bool:

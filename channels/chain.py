@@ -46,7 +46,7 @@ class Stamp:
 
 
 def stamped(content: Mapping[str, Any], stamp: Stamp) -> dict[str, Any]:
-    """Return a copy of an event content that carries the stamp (on edits: in `m.new_content` too)."""
+    """Return a copy of a content that carries the stamp (on edits: in `m.new_content` too)."""
     return _marked(content, attrs.asdict(stamp))
 
 
@@ -70,7 +70,7 @@ def read_stamp(content: Mapping[str, Any]) -> Stamp | None:
 
 
 def with_more(content: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a copy marked "another part of this answer follows": only the last part asks for a reply."""
+    """Return a copy marked as a part that is not the last: only the last one asks for a reply."""
     mark = content.get(STAMP_KEY)
     return _marked(content, {**(mark if isinstance(mark, Mapping) else {}), _MORE: True})
 
@@ -100,8 +100,8 @@ def place(
     """Find the chain of a message.
 
     A person's message starts its own. `own_stamp` is the stamp of a message that one of our agents
-    sent (never a stranger's): it names the chain. Every other bot message joins `current`, the chain
-    of the room's latest human message or occurrence, or the room's own when there has been none.
+    sent (never a stranger's): it names the chain. Every other bot message joins `current`, the
+    chain of the room's latest human message or occurrence, or the room's own when there was none.
     """
     if own_stamp is not None and own_stamp.chain:
         return Place(own_stamp.chain, own_stamp.hop, current=own_stamp.starts_occurrence)

@@ -1,4 +1,4 @@
-"""One SQLite connection per file: serialised, migrated, and every write one `BEGIN IMMEDIATE` transaction."""
+"""One SQLite connection per file: serialised, migrated, every write one `BEGIN IMMEDIATE`."""
 
 from __future__ import annotations
 
@@ -16,6 +16,17 @@ import sqlite_utils
 import trio
 
 from channels.crashpoints import crash_point, declare_crash_points
+from channels.database_errors import (
+    DatabaseClosed,
+    DatabaseCorrupt,
+    DatabaseError,
+    DatabaseFull,
+    DatabaseLocked,
+    DatabaseTooNew,
+    DatabaseUnavailable,
+    explained,
+    primary_code,
+)
 
 __all__ = [
     "Database",
@@ -38,47 +49,19 @@ BUSY_SECONDS = 5.0
 CLOSE_SECONDS = 5.0
 
 
-class DatabaseError(Exception):
-    """A database file cannot do what was asked; the text is one sentence for people."""
-
-
-class DatabaseClosed(DatabaseError):
-    """The database was closed before this call."""
-
-
-class DatabaseCorrupt(DatabaseError):
-    """The file is not a healthy SQLite database. Nothing was changed or moved."""
-
-
-class DatabaseLocked(DatabaseError):
-    """Another process held the file for longer than the busy timeout. Nothing was changed."""
-
-
-class DatabaseFull(DatabaseError):
-    """No space is left for the file. The transaction was rolled back."""
-
-
-class DatabaseTooNew(DatabaseError):
-    """The file holds migrations that this version does not know. Nothing was changed."""
-
-
-class DatabaseUnavailable(DatabaseError):
-    """The file cannot be opened, read or written (path, permissions, I/O)."""
-
-
 @attrs.frozen
 class Migration:
-    """One step of a file's schema. `name` is `module.NNN`; `apply` runs inside the one transaction of opening."""
+    """One step of a file's schema, applied in the transaction that opens it. Name: `module.NNN`."""
 
     name: str
     apply: Callable[[sqlite_utils.Database], None]
 
 
 class Database:
-    """One SQLite file. Operations run one at a time, in a worker thread, in the order they were asked.
+    """One SQLite file. Operations run one at a time, in a worker thread, in the order of asking.
 
-    Open with `await Database.open(...)` or `async with Database.open(...) as db`. A cancel that comes
-    before an operation has started cancels it; one that has started always delivers its result.
+    Open with `await Database.open(...)` or `async with Database.open(...) as db`. A cancel that
+    comes before an operation has started cancels it; one that has started delivers its result.
     """
 
     def __init__(self, path: Path, raw: sqlite_utils.Database, threaded: bool) -> None:
@@ -100,9 +83,10 @@ class Database:
     ) -> Opening:
         """Open (or create, mode 0600) the file and bring its schema up to date.
 
-        `migrations` is everything this version knows of the file, oldest first. `busy_timeout` is the
-        longest wait in seconds for another process. `threaded=False` runs operations in the calling
-        thread (for virtual clocks). Await the result, or enter it with `async with` to have it closed.
+        `migrations` is everything this version knows of the file, oldest first. `busy_timeout` is
+        the longest wait in seconds for another process. `threaded=False` runs operations in the
+        calling thread (for virtual clocks). Await the result, or enter it with `async with` to have
+        it closed.
 
         Raises DatabaseTooNew, DatabaseCorrupt, DatabaseLocked, DatabaseFull or DatabaseUnavailable.
         """
@@ -188,7 +172,7 @@ class Database:
         try:
             yield self._raw
         except sqlite3.Error as error:
-            raise _explained(self.path, error) from error
+            raise explained(self.path, error) from error
         finally:
             if self._close_when_idle:
                 self._close_now()
@@ -206,7 +190,7 @@ class Database:
 
 @attrs.define
 class Opening:
-    """What `Database.open` returns: await it for an open Database, or enter it to have it closed too."""
+    """What `Database.open` returns: await it for a Database, or enter it to have it closed too."""
 
     _cls: type[Database]
     _path: Path
@@ -257,12 +241,12 @@ def _connect(
             text = f"{path}: cannot open the database: {error.strerror or error}"
             raise DatabaseUnavailable(text) from error
         if isinstance(error, sqlite3.Error):
-            raise _explained(path, error) from error
+            raise explained(path, error) from error
         raise
 
 
 def _use_write_ahead_log(conn: sqlite3.Connection, patience: float) -> None:
-    """Switch to WAL; SQLite answers "locked" at once when two processes switch together, so try again."""
+    """Switch to WAL. Two processes that switch together are told "locked" at once: try again."""
     give_up = time.monotonic() + patience
     while True:
         try:
@@ -270,7 +254,7 @@ def _use_write_ahead_log(conn: sqlite3.Connection, patience: float) -> None:
                 conn.execute("PRAGMA journal_mode=WAL").fetchone()
             return
         except sqlite3.OperationalError as error:
-            if _primary_code(error) != sqlite3.SQLITE_BUSY or time.monotonic() > give_up:
+            if primary_code(error) != sqlite3.SQLITE_BUSY or time.monotonic() > give_up:
                 raise
             time.sleep(0.01)
 
@@ -306,36 +290,3 @@ def _rollback(conn: sqlite3.Connection) -> None:
     if conn.in_transaction:
         with contextlib.suppress(sqlite3.Error):
             conn.execute("ROLLBACK")
-
-
-def _primary_code(error: sqlite3.Error) -> int | None:
-    code = getattr(error, "sqlite_errorcode", None)
-    return None if code is None else code & 0xFF
-
-
-_SENTENCES: dict[int, tuple[type[DatabaseError], str]] = {
-    sqlite3.SQLITE_BUSY: (DatabaseLocked, "another process keeps the database locked"),
-    sqlite3.SQLITE_LOCKED: (DatabaseLocked, "another process keeps the database locked"),
-    sqlite3.SQLITE_CORRUPT: (
-        DatabaseCorrupt,
-        "the database is damaged; restore it from a copy or move it away",
-    ),
-    sqlite3.SQLITE_NOTADB: (
-        DatabaseCorrupt,
-        "this is not a database; restore it from a copy or move it away",
-    ),
-    sqlite3.SQLITE_FULL: (DatabaseFull, "no space left for the database"),
-    sqlite3.SQLITE_READONLY: (DatabaseUnavailable, "the database cannot be written"),
-    sqlite3.SQLITE_CANTOPEN: (DatabaseUnavailable, "the database cannot be opened"),
-    sqlite3.SQLITE_IOERR: (DatabaseUnavailable, "reading or writing the database failed"),
-    sqlite3.SQLITE_PERM: (DatabaseUnavailable, "no permission for the database"),
-}
-
-
-def _explained(path: Path, error: sqlite3.Error) -> Exception:
-    """Turn what SQLite says about the file into our errors; errors in the SQL itself stay as they are."""
-    known = _SENTENCES.get(_primary_code(error) or 0)
-    if known is None:
-        return error
-    kind, sentence = known
-    return kind(f"{path}: {sentence} ({error})")

@@ -1,4 +1,4 @@
-"""What an open slot's decision may rest on, read from the tables inside the deciding transaction."""
+"""What a decision about an open slot may rest on, read inside the deciding transaction."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import json
 import attrs
 import sqlite_utils
 
-from channels import slots
+from channels import hops, slots
 from channels.admission import Known, is_suspect
 from channels.rooms import RoomEvent
 from channels.slots import Slot, SlotFacts
@@ -16,6 +16,7 @@ __all__ = ["gather", "get_event", "room_history"]
 
 HOUR = 3600.0
 PAIR_WINDOW = 600.0
+PAIR_MESSAGES = 500
 _EVENT = "event_id, room, sender, ts, content, kind, sender_is_bot"
 
 
@@ -47,13 +48,14 @@ def gather(db: sqlite_utils.Database, slot: Slot, known: Known, now: float) -> S
     assert event is not None
     if is_suspect(db, event.room, event.sender):
         event = attrs.evolve(event, sender_is_bot=True)
+    taken = hops.turns(db, slot.room, slot.chain) - (1 if slot.hop else 0)
     return SlotFacts(
         slot=slot,
         event=event,
         chain=slot.chain,
-        chain_turns=slots.chain_turns(db, slot.room, slot.chain),
+        chain_turns=taken,
         now=now,
-        last_answer=_last_answers(db, slot.room),
+        last_answer=_last_answers(db, slot.room, known),
         answers_last_hour=_answers_since(db, slot.room, now - HOUR),
         alternations=_alternations(db, event, known, now - PAIR_WINDOW),
         pending=_pending(db, slot.room),
@@ -64,14 +66,14 @@ def gather(db: sqlite_utils.Database, slot: Slot, known: Known, now: float) -> S
     )
 
 
-def _last_answers(db: sqlite_utils.Database, room: str) -> dict[str, float]:
-    return dict(
-        db.conn.execute(
-            "SELECT agent, max(closed_at) FROM slots"
-            " WHERE room = ? AND state = 'answered' GROUP BY agent",
-            (room,),
-        )
+def _last_answers(db: sqlite_utils.Database, room: str, known: Known) -> dict[str, float]:
+    # One index look-up an agent: a GROUP BY would read every answer the room ever got.
+    rows = db.conn.execute(
+        "SELECT value, (SELECT max(closed_at) FROM slots"
+        " WHERE room = ? AND state = 'answered' AND agent = value) FROM json_each(?)",
+        (room, json.dumps(sorted(set(known.agents.values())))),
     )
+    return {agent: last for agent, last in rows if last is not None}
 
 
 def _answers_since(db: sqlite_utils.Database, room: str, since: float) -> dict[str, int]:
@@ -115,12 +117,14 @@ def _alternations(db: sqlite_utils.Database, event: RoomEvent, known: Known, sin
     if event.sender in known.agents:
         return 0
     rows = db.conn.execute(
-        "SELECT sender FROM events WHERE room = ? AND kind = 'message' AND received_at >= ?"
-        " AND seq <= (SELECT seq FROM events WHERE event_id = ?) ORDER BY seq",
-        (event.room, since, event.event_id),
-    )
+        "SELECT sender, received_at FROM events WHERE room = ? AND kind = 'message'"
+        " AND seq <= (SELECT seq FROM events WHERE event_id = ?) ORDER BY seq DESC LIMIT ?",
+        (event.room, event.event_id, PAIR_MESSAGES),
+    ).fetchall()
     count, agent_spoke = 0, False
-    for (sender,) in rows:
+    for sender, received_at in reversed(rows):
+        if received_at < since:
+            continue
         if sender in known.agents:
             agent_spoke = True
         elif sender == event.sender:

@@ -1,4 +1,4 @@
-"""What was heard: events admitted once, cursors, and the answer slot of each event from opening to its one end."""
+"""What was heard: each event admitted once, and its answer slot from opening to its one end."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 import attrs
 import sqlite_utils
 
-from channels import admission, facts, slots
+from channels import admission, facts, hops, slots
 from channels.admission import Admitted, Batch, Known
 from channels.chain import with_more
 from channels.clock import WallClock
@@ -56,6 +56,7 @@ declare_crash_points(
 MIGRATIONS = (
     Migration("inbox.001", admission.create_events),
     Migration("inbox.002", slots.create_slots),
+    Migration("inbox.003", hops.create_hops),
 )
 
 Also = Callable[[sqlite_utils.Database], None]
@@ -107,8 +108,9 @@ class EventInbox:
     ) -> Admitted:
         """Store new events, open their slots and move the cursor, in one transaction.
 
-        `own`: the receiving agent's user id. Only while `catching_up` after downtime can an event be
-        too old to answer; a live one never is. An event seen before, by any connection, is passed over.
+        `own`: the receiving agent's user id. Only while `catching_up` after downtime can an event
+        be too old to answer; a live one never is. One seen before, by any connection, is passed
+        over.
         """
         batch, given = self._batch(own, catching_up), tuple(events)
 
@@ -126,8 +128,8 @@ class EventInbox:
     async def decide(self, slot_id: int, choose: Callable[[SlotFacts], Decision]) -> Decided:
         """Run a pure rule on an open slot's facts and make its decision true, in one transaction.
 
-        A slot that is not open is left as it is. A dispatch counts the slot's turn in its chain, once
-        however often the slot is dispatched again. Raises KeyError for an unknown slot.
+        A slot that is not open is left as it is. A dispatch counts the slot's turn in its chain,
+        once however often the slot is dispatched again. Raises KeyError for an unknown slot.
         """
         now, known = self._clock.now(), self._known
 
@@ -153,7 +155,7 @@ class EventInbox:
         *,
         also: Also | None = None,
     ) -> bool:
-        """Close the slot as answered and freeze the answer's parts in the outbox, in one transaction.
+        """Close the slot as answered and freeze the answer's parts, in one transaction.
 
         All parts but the last are marked so that other agents reply to the whole. Raises ValueError
         when there is nothing to say (decline instead).
@@ -198,7 +200,7 @@ class EventInbox:
         *,
         also: Also | None = None,
     ) -> bool:
-        """Give the slot up and freeze what the room is told, in one transaction. Its turn stays counted."""
+        """Give the slot up and freeze what the room is told. Its turn stays counted."""
         return await self._end(
             slot_id, attempt, "dead_letter", reason=reason, notice=notice, also=also
         )
@@ -206,7 +208,7 @@ class EventInbox:
     async def fail_attempt(
         self, slot_id: int, attempt: int, error: str, *, also: Also | None = None
     ) -> Slot | None:
-        """An attempt raised: count it and open the slot again. Returns the slot, None if it was stale."""
+        """An attempt raised: count it, open the slot again, return it; None if it was stale."""
         return await self._reopen(slot_id, attempt, error, failed=True, also=also)
 
     async def release(
@@ -241,7 +243,7 @@ class EventInbox:
         return await self._db.read(lambda db: facts.get_event(db, event_id))
 
     async def facts(self, slot_id: int) -> SlotFacts:
-        """The facts a decision about this slot would see now. Raises KeyError for an unknown slot."""
+        """The facts a decision about this slot would see now. Raises KeyError: unknown slot."""
         now, known = self._clock.now(), self._known
         return await self._db.read(
             lambda db: facts.gather(db, _known_slot(db, slot_id), known, now)
@@ -269,15 +271,15 @@ class EventInbox:
 
     async def chain_turns(self, room: str, chain: str) -> int:
         """Turns our agents have taken in a chain in a room."""
-        return await self._db.read(lambda db: slots.chain_turns(db, room, chain))
+        return await self._db.read(lambda db: hops.turns(db, room, chain))
 
     async def reserve_hop(self, room: str, chain: str, key: str, limit: int | None) -> int | None:
-        """Take one more turn in a chain; None when `limit` turns are taken. Idempotent per `key`."""
-        return await self._db.write(lambda db: slots.reserve(db, room, chain, key, limit))
+        """Take one more turn in a chain, once per `key`; None when `limit` turns are taken."""
+        return await self._db.write(lambda db: hops.reserve(db, room, chain, key, limit))
 
     async def give_back_hop(self, room: str, chain: str, key: str) -> bool:
         """Undo `reserve_hop`; False when nothing is reserved under that key."""
-        return await self._db.write(lambda db: slots.give_back(db, room, chain, key))
+        return await self._db.write(lambda db: hops.give_back(db, room, chain, key))
 
     async def set_members(self, room: str, members: Iterable[str]) -> None:
         """Replace what is known of who is in a room (joins and leaves admitted later change it)."""
@@ -317,7 +319,7 @@ class EventInbox:
             if state != "dead_letter":
                 slots.give_back_if_silent(db, _known_slot(db, slot_id))
             if notice is not None:
-                Outbox.put_in(db, [notice], now=now)
+                Outbox.put_in(db, [notice], now=now, slot_id=slot_id)
             _also(db, also)
             return True
 
@@ -377,7 +379,7 @@ def _carry_out(
 def _dispatch(
     db: sqlite_utils.Database, gathered: SlotFacts, decision: Dispatch, now: float
 ) -> tuple[Slot, ...]:
-    """Dispatch to the first agent; open a slot for each further agent that has none for this event."""
+    """Dispatch to the first agent; each other that has no slot of this event gets one."""
     first, *others = decision.agents
     slot = gathered.slot
     done = [slots.dispatch(db, slot, first, decision.rule, now)]

@@ -22,7 +22,7 @@ OutboxState = Literal["pending", "sent", "failed"]
 
 @attrs.frozen
 class OutgoingMessage:
-    """A message to be sent by `agent` in `room`. `txn_id` names it for ever: the first body of it wins."""
+    """A message of `agent` to `room`. `txn_id` names it for ever: the first body under it wins."""
 
     agent: str
     room: str
@@ -107,7 +107,7 @@ class Outbox:
     ) -> tuple[int, ...]:
         """Freeze messages; return their row ids in order.
 
-        A (agent, room, txn_id) seen before keeps its first body and gives its first id. All or none.
+        A (agent, room, txn_id) seen before keeps its first body and its id. All or none.
         """
         given = tuple(messages)
         now = self._clock.now()
@@ -131,7 +131,7 @@ class Outbox:
         )
 
     async def mark_sent(self, row_id: int, event_id: str, device: str | None = None) -> bool:
-        """Record that a row reached its room; True the first time, False (nothing changes) afterwards."""
+        """Record that a row reached its room; False, and no change, if that was known."""
         crash_point("outbox.before_mark")
         now = self._clock.now()
         marked = await self._change(

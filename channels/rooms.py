@@ -21,9 +21,9 @@ class RoomEvent:
     """Something that happened in a room.
 
     `ts` is the transport's own time, in seconds since the epoch. `kind` is `message`, `notice`,
-    `edit`, `reaction`, `join`, `leave`, or another word of the transport. `sender_is_bot` is what the
-    transport (later: the inbox) knows; the text, mentions and stamp are read from `content`, which may
-    have any shape a stranger chose.
+    `edit`, `reaction`, `join`, `leave`, or another word of the transport. `sender_is_bot` is what
+    the transport (later: the inbox) knows; text, mentions and stamp are read from `content`, which
+    may have any shape that a stranger chose.
     """
 
     event_id: str
@@ -84,7 +84,7 @@ def text_content(text: str, *, notice: bool = False) -> dict[str, Any]:
 
 
 class TransportError(Exception):
-    """A transport could not do it. `retry_after` (seconds) is the server's wish; `permanent`: never will."""
+    """It could not be done. `retry_after`: seconds, the server's wish. `permanent`: never will."""
 
     def __init__(
         self, message: str, *, retry_after: float | None = None, permanent: bool = False
@@ -125,7 +125,7 @@ class Transport(Protocol):
         ...
 
     async def send(self, room: str, content: Mapping[str, Any], txn_id: str) -> str:
-        """Send and return the event id; the same `txn_id` again returns the first one's. Raises TransportError."""
+        """Send; return the event id (of the first, for a known `txn_id`). Raises TransportError."""
         ...
 
     async def joined_rooms(self) -> Sequence[str]:

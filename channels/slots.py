@@ -1,8 +1,8 @@
 """Answer slots: their type, the decisions about them, and the compare-and-set moves of their life.
 
 A slot is `open`, then `dispatched` to an agent (attempt 1, 2, ...), and ends once, in `answered`,
-`declined`, `expired` or `dead_letter`. Only a dispatched slot goes back to open; an ended one never does.
-The functions here run inside a caller's transaction.
+`declined`, `expired` or `dead_letter`. Only a dispatched slot goes back to open; an ended one never
+does. The functions here run inside a caller's transaction.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Literal
 import attrs
 import sqlite_utils
 
-from channels.chain import take_turn
+from channels import hops
 from channels.rooms import RoomEvent
 
 __all__ = [
@@ -35,9 +35,10 @@ SlotState = Literal["open", "dispatched", "answered", "declined", "expired", "de
 class Slot:
     """The one place where an answer to an event can be put. Times in seconds since the epoch.
 
-    `agent`: who holds it, or held it last. `attempt`: 0 before the first dispatch. `hop`: the turn it
-    takes in its chain, 0 while it takes none. `failures`: attempts that raised. `interruptions`:
-    attempts that a crash cut off. `rule`: what decided last; `reason`: why it waits or how it ended.
+    `agent`: who holds it, or held it last. `attempt`: 0 before the first dispatch. `hop`: the turn
+    it takes in its chain, 0 while it takes none. `failures`: attempts that raised.
+    `interruptions`: attempts that a crash cut off. `rule`: what decided last. `reason`: why it
+    waits, or how it ended.
     """
 
     id: int
@@ -66,13 +67,14 @@ class Slot:
 class SlotFacts:
     """All that a pure rule may know when it decides about an open slot.
 
-    `chain_turns`: turns our agents took in this room's chain, the slot's own (if `slot.hop`) included.
+    `chain_turns`: turns our agents took in this room's chain, not counting one that this slot
+    already holds (`slot.hop`): with N agents dispatched, `chain_turns + N` must not pass the limit.
     `last_answer`: agent -> when it last answered in this room (seconds since the epoch).
     `answers_last_hour`: agent -> messages it said in answers in this room in the last hour.
-    `alternations`: how often the event's sender spoke right after one of our agents, of the last ten
-    minutes; for the pair guard. `pending`: agent -> slots of this room dispatched to it.
-    `siblings`: the event's other slots. `replies_to`: who wrote the message that the event replies to.
-    `members`: user ids known to be in the room. `sender_agent`: our agent that sent the event.
+    `alternations`: how often, in the last ten minutes, the event's sender spoke right after one of
+    our agents (for the pair guard). `pending`: agent -> slots of this room dispatched to it.
+    `siblings`: the event's other slots. `replies_to`: who wrote the message that the event replies
+    to. `members`: user ids known to be in the room. `sender_agent`: our agent that sent the event.
     """
 
     slot: Slot
@@ -100,7 +102,7 @@ class Dispatch:
 
 @attrs.frozen
 class Decline:
-    """Nobody answers, by this rule. `suspect`: from now on its sender counts as a bot in this room."""
+    """Nobody answers, by this rule. `suspect`: its sender counts as a bot in this room from now."""
 
     rule: str
     suspect: bool = False
@@ -143,7 +145,7 @@ _UNENDED = "state IN ('open', 'dispatched')"
 
 
 def create_slots(db: sqlite_utils.Database) -> None:
-    """Migration: slots (ids are never used twice: transaction ids derive from them) and turn counts."""
+    """Migration. Ids are never used twice: transaction ids derive from them."""
     db.executescript(
         """
         CREATE TABLE slots(
@@ -171,20 +173,6 @@ def create_slots(db: sqlite_utils.Database) -> None:
         CREATE TRIGGER slots_end_once BEFORE UPDATE ON slots
         WHEN OLD.state NOT IN ('open', 'dispatched')
         BEGIN SELECT RAISE(ABORT, 'an ended slot cannot change'); END;
-
-        CREATE TABLE chains(
-            room TEXT NOT NULL,
-            chain TEXT NOT NULL,
-            turns INTEGER NOT NULL CHECK(turns >= 0),
-            PRIMARY KEY(room, chain)
-        ) WITHOUT ROWID;
-        CREATE TABLE hops(
-            room TEXT NOT NULL,
-            chain TEXT NOT NULL,
-            key TEXT NOT NULL,
-            hop INTEGER NOT NULL,
-            PRIMARY KEY(room, chain, key)
-        ) WITHOUT ROWID;
         """
     )
 
@@ -227,10 +215,10 @@ def open_slot(
 
 def dispatch(db: sqlite_utils.Database, slot: Slot, agent: str, rule: str, now: float) -> Slot:
     """Give an open slot to an agent as its next attempt; the chain counts the slot's turn once."""
-    hop = slot.hop or reserve(db, slot.room, slot.chain, slot_key(slot.id), None)
+    hop = slot.hop or hops.reserve(db, slot.room, slot.chain, slot_key(slot.id), None)
     db.conn.execute(
-        "UPDATE slots SET state = 'dispatched', agent = ?, attempt = attempt + 1, hop = ?, rule = ?,"
-        " reason = NULL, decided_at = ? WHERE id = ? AND state = 'open'",
+        "UPDATE slots SET state = 'dispatched', agent = ?, attempt = attempt + 1, hop = ?,"
+        " rule = ?, reason = NULL, decided_at = ? WHERE id = ? AND state = 'open'",
         (agent, hop, rule, now, slot.id),
     )
     dispatched = get_slot(db, slot.id)
@@ -284,65 +272,11 @@ def hold(db: sqlite_utils.Database, slot_id: int, reason: str, now: float) -> No
     )
 
 
-def chain_turns(db: sqlite_utils.Database, room: str, chain: str) -> int:
-    """Turns taken in a chain in a room."""
-    row = db.conn.execute(
-        "SELECT turns FROM chains WHERE room = ? AND chain = ?", (room, chain)
-    ).fetchone()
-    return int(row[0]) if row else 0
-
-
-def raise_turns(db: sqlite_utils.Database, room: str, chain: str, turns: int) -> None:
-    """Make a chain count at least `turns`; never lowers it."""
-    db.conn.execute(
-        "INSERT INTO chains(room, chain, turns) VALUES (?, ?, ?)"
-        " ON CONFLICT DO UPDATE SET turns = max(turns, excluded.turns)",
-        (room, chain, turns),
-    )
-
-
-def reserve(
-    db: sqlite_utils.Database, room: str, chain: str, key: str, limit: int | None
-) -> int | None:
-    """Take one more turn in a chain under `key`; the same key again gets the same hop. None: no more."""
-    held = db.conn.execute(
-        "SELECT hop FROM hops WHERE room = ? AND chain = ? AND key = ?", (room, chain, key)
-    ).fetchone()
-    if held:
-        return int(held[0])
-    hop = take_turn(chain_turns(db, room, chain), limit)
-    if hop is not None:
-        raise_turns(db, room, chain, hop)
-        db.conn.execute("INSERT INTO hops VALUES (?, ?, ?, ?)", (room, chain, key, hop))
-    return hop
-
-
-def is_reserved(db: sqlite_utils.Database, room: str, chain: str, hop: int) -> bool:
-    """True when this hop of a chain was reserved here, and so is counted already."""
-    found = db.conn.execute(
-        "SELECT 1 FROM hops WHERE room = ? AND chain = ? AND hop = ?", (room, chain, hop)
-    ).fetchone()
-    return found is not None
-
-
-def give_back(db: sqlite_utils.Database, room: str, chain: str, key: str) -> bool:
-    """Undo a reservation; False when there is none under that key."""
-    where = (room, chain, key)
-    freed = db.conn.execute(
-        "DELETE FROM hops WHERE room = ? AND chain = ? AND key = ?", where
-    ).rowcount
-    if freed:
-        db.conn.execute(
-            "UPDATE chains SET turns = turns - 1 WHERE room = ? AND chain = ?", (room, chain)
-        )
-    return bool(freed)
-
-
 def give_back_if_silent(db: sqlite_utils.Database, slot: Slot) -> None:
     """A slot that ends without having said anything frees its turn."""
     spoke = db.conn.execute("SELECT 1 FROM outbox WHERE slot_id = ? LIMIT 1", (slot.id,)).fetchone()
     if not spoke:
-        give_back(db, slot.room, slot.chain, slot_key(slot.id))
+        hops.give_back(db, slot.room, slot.chain, slot_key(slot.id))
 
 
 def slot_key(slot_id: int) -> str:

@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 
 import attrs
 import trio
-from trio.lowlevel import current_task
+from trio.lowlevel import cancel_shielded_checkpoint, checkpoint_if_cancelled, current_task
 
 from channels.asking import Asks, AskStatistics
 from channels.clock import SystemClock, WallClock
@@ -17,6 +17,7 @@ from channels.envelopes import Ask, Message
 from channels.errors import Stopped, UnknownAddress
 from channels.lanes import current_lane, lane
 from channels.mailbox import Mailbox, MailboxStatistics
+from channels.parking import RUN
 from channels.topics import Subscription, SubscriptionStatistics, Topics
 
 __all__ = ["DEAD_LETTERS", "Bus", "BusStatistics", "current_lane", "lane"]
@@ -53,6 +54,7 @@ class Bus:
     _topics: Topics = attrs.field(init=False, factory=Topics)
     _letters: DeadLetterLog = attrs.field(init=False, factory=DeadLetterLog)
     _asks: Asks = attrs.field(init=False, factory=Asks)
+    _told: int = attrs.field(init=False, default=0)  # in a row, without letting others run
 
     @classmethod
     @asynccontextmanager
@@ -102,34 +104,39 @@ class Bus:
     async def tell(self, to: str, body: Any) -> None:
         """Queue `body` for `to`, waiting for room if that is its mailbox's policy.
 
-        Always a checkpoint; a cancel means that it was not queued. Raises UnknownAddress (Stopped
-        after a final stop; both count a dead letter), and MailboxFull if the policy rejects.
+        A cancel means that it was not queued. Lets other tasks run at least every 64 messages.
+        Raises UnknownAddress (Stopped after a final stop; both count a dead letter), and
+        MailboxFull if the policy rejects.
         """
-        mailbox = self._mailboxes.get(to)
-        if mailbox is None:
-            raise self._unknown(to, body)
-        await mailbox.queue.put(Message(body, current_lane.get()))
+        await checkpoint_if_cancelled()
+        queue = self._mailbox(to, body).queue
+        message = Message(body, current_lane.get())
+        if not queue.offer(message):
+            await queue.wait_for_room(message)
+        self._told += 1
+        if self._told >= RUN:
+            await self._pause()
 
     def tell_nowait(self, to: str, body: Any) -> None:
         """Like `tell`, but raises MailboxFull instead of waiting. Not a checkpoint."""
-        mailbox = self._mailboxes.get(to)
-        if mailbox is None:
-            raise self._unknown(to, body)
-        mailbox.queue.put_nowait(Message(body, current_lane.get()))
+        queue = self._mailbox(to, body).queue
+        if not queue.offer(Message(body, current_lane.get())):
+            raise queue.full()
 
     async def tell_control(self, to: str, body: Any) -> None:
-        """Like `tell`, on the control lane."""
-        mailbox = self._mailboxes.get(to)
-        if mailbox is None:
-            raise self._unknown(to, body)
-        await mailbox.control.put(Message(body, current_lane.get()))
+        """Like `tell`, on the control lane, which always waits for room. Always a checkpoint."""
+        await checkpoint_if_cancelled()
+        queue = self._mailbox(to, body).control
+        message = Message(body, current_lane.get())
+        if not queue.offer(message):
+            await queue.wait_for_room(message)
+        await self._pause()
 
     def tell_control_nowait(self, to: str, body: Any) -> None:
         """Like `tell_nowait`, on the control lane."""
-        mailbox = self._mailboxes.get(to)
-        if mailbox is None:
-            raise self._unknown(to, body)
-        mailbox.control.put_nowait(Message(body, current_lane.get()))
+        queue = self._mailbox(to, body).control
+        if not queue.offer(Message(body, current_lane.get())):
+            raise queue.full()
 
     async def ask(self, to: str, body: Any, *, timeout: float, lane: str | None = None) -> Any:
         """Send `body` to `to` and wait for the answer, at most `timeout` seconds (or math.inf).
@@ -143,9 +150,7 @@ class Bus:
         """
         if not timeout >= 0:
             raise ValueError("timeout must be 0 or more seconds")
-        mailbox = self._mailboxes.get(to)
-        if mailbox is None:
-            raise self._unknown(to, body)
+        queue = self._mailbox(to, body).queue
         asks = self._asks
         sender = current_lane.get()
         node = ""
@@ -153,7 +158,7 @@ class Bus:
             node = to if lane is None else f"{to}/{lane}"
             asks.graph.check(sender, node)
         ask = Ask(body, sender, to, node, timeout, asks, current_task())
-        mailbox.queue.put_ask(ask)
+        queue.put_ask(ask)
         asks.opened += 1
         if node:
             asks.graph.add(sender, node)
@@ -198,6 +203,16 @@ class Bus:
             events_dropped=self._topics.dropped,
             dead_letters=self._letters.count,
         )
+
+    async def _pause(self) -> None:
+        self._told = 0
+        await cancel_shielded_checkpoint()
+
+    def _mailbox(self, to: str, body: Any) -> Mailbox:
+        mailbox = self._mailboxes.get(to)
+        if mailbox is None:
+            raise self._unknown(to, body)
+        return mailbox
 
     def _unknown(self, to: str, body: Any) -> UnknownAddress:
         why = self._stopped.get(to)

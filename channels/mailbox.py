@@ -6,9 +6,11 @@ from collections.abc import Iterator
 
 import attrs
 import trio
+from trio.lowlevel import checkpoint_if_cancelled
 
 from channels.envelopes import Ask, Message
 from channels.errors import ActorDied, Drained
+from channels.parking import RUN
 from channels.queueing import Lost, Overflow, Queue
 
 __all__ = [
@@ -65,7 +67,7 @@ class Mailbox:
     _inbox: Inbox | None = attrs.field(init=False, default=None)
 
     def __attrs_post_init__(self) -> None:
-        self.queue = Queue(self.spec.capacity, self.spec.overflow)
+        self.queue = Queue(capacity=self.spec.capacity, overflow=self.spec.overflow)
 
     @property
     def address(self) -> str:
@@ -77,7 +79,10 @@ class Mailbox:
         """The control queue, made when first used: most actors never hear a control message."""
         if self._control is None:
             self._control = Queue(
-                self.spec.control_capacity, Overflow.WAIT, self.queue.address, self.queue.lost
+                capacity=self.spec.control_capacity,
+                overflow=Overflow.WAIT,
+                address=self.queue.address,
+                lost=self.queue.lost,
             )
         return self._control
 
@@ -136,20 +141,15 @@ class _Receiver:
     async def receive(self) -> Message:
         """Wait for the next message; asking for it says that the previous tell is done with.
 
-        A cancel leaves the message in the queue. Lets other tasks run at least every 16 messages.
+        A cancel leaves the message in the queue. Lets other tasks run at least every 64 messages.
 
         Raises Drained when this generation gets no more, and trio.BusyResourceError when another
         task waits here already.
         """
-        self._current = None
-        queue = self._queue
-        await queue.parking.breathe()
-        while not self._ended:
-            message = queue.pop()
-            if message is not None:
-                return self._take(message)
-            await queue.parking.sleep()
-        raise Drained("this generation gets no further messages")
+        message = await self._next()
+        if message is None:
+            raise Drained("this generation gets no further messages")
+        return message
 
     def receive_nowait(self) -> Message:
         """Like `receive`, but raises trio.WouldBlock when nothing is queued. Not a checkpoint."""
@@ -189,17 +189,32 @@ class _Receiver:
         return self
 
     async def __anext__(self) -> Message:
-        try:
-            return await self.receive()
-        except Drained:
-            raise StopAsyncIteration from None
+        message = await self._next()
+        if message is None:
+            raise StopAsyncIteration
+        return message
+
+    async def _next(self) -> Message | None:
+        self._current = None
+        queue = self._queue
+        await checkpoint_if_cancelled()
+        queue.taken += 1
+        if queue.taken > RUN:
+            await queue.pause()
+        while not self._ended:
+            message = queue.pop()
+            if message is not None:
+                return self._take(message)
+            await queue.sleep()
+        return None
 
     def _take(self, message: Message) -> Message:
-        if isinstance(message, Ask):
+        if type(message) is Message:
+            self._current = message
+        else:
+            assert isinstance(message, Ask)
             message.place = self
             self._asks[message] = None
-        else:
-            self._current = message
         return message
 
     def _batch(self, first: Message, most: int) -> Iterator[Message]:
@@ -213,7 +228,7 @@ class _Receiver:
 
     def _end(self) -> None:
         self._ended = True
-        self._queue.parking.wake()
+        self._queue.wake()
 
     def _close(self, error: str | None) -> None:
         self._end()

@@ -20,46 +20,44 @@ from trio.lowlevel import (
     wait_task_rescheduled,
 )
 
-__all__ = ["Parking"]
+__all__ = ["RUN", "Parking"]
 
-RUN = 16  # takes in a row before the reader lets other tasks run
+RUN = 64
+"""How many messages one task may send or take in a row before it lets the others run."""
 
 
 @attrs.define(eq=False)
 class Parking:
     """Where the one reader of a queue sleeps."""
 
-    _task: Task | None = None
-    _run: int = 0
+    taken: int = 0  # in a row, without having slept or let others run
+    reader: Task | None = None  # asleep here
 
-    async def breathe(self) -> None:
-        """Be a cancel point always, and a schedule point at least once every 16 calls."""
+    async def pause(self) -> None:
+        """Let the other tasks run. A checkpoint."""
+        self.taken = 0
+        await cancel_shielded_checkpoint()
         await checkpoint_if_cancelled()
-        self._run += 1
-        if self._run >= RUN:
-            self._run = 0
-            await cancel_shielded_checkpoint()
-            await checkpoint_if_cancelled()
 
     async def sleep(self) -> None:
         """Sleep until `wake()`. A cancel that arrives in the tick of the wake-up still wins.
 
         Raises trio.BusyResourceError when another task sleeps here already.
         """
-        if self._task is not None:
+        if self.reader is not None:
             raise trio.BusyResourceError("another task is already receiving here")
-        self._task = current_task()
-        self._run = 0
+        self.reader = current_task()
+        self.taken = 0
         await wait_task_rescheduled(self._abort)
         await checkpoint_if_cancelled()
 
     def wake(self) -> None:
         """Wake the sleeping reader, if there is one."""
-        task = self._task
-        if task is not None:
-            self._task = None
-            reschedule(task)
+        reader = self.reader
+        if reader is not None:
+            self.reader = None
+            reschedule(reader)
 
     def _abort(self, _: Any) -> Abort:
-        self._task = None
+        self.reader = None
         return Abort.SUCCEEDED

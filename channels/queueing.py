@@ -12,8 +12,6 @@ from outcome import Error
 from trio.lowlevel import (
     Abort,
     Task,
-    cancel_shielded_checkpoint,
-    checkpoint_if_cancelled,
     current_task,
     reschedule,
     wait_task_rescheduled,
@@ -49,20 +47,19 @@ def _not_reported(address: str, message: Message, reason: str) -> None:
 
 
 @attrs.define(eq=False)
-class Queue:
+class Queue(Parking):
     """Messages in order of arrival; senders wait in order of arrival, and nobody overtakes them.
 
     An ask that ended while it was queued stays as a hole that is skipped; holes take no room.
     """
 
-    capacity: int
-    overflow: Overflow
+    capacity: int = attrs.field(kw_only=True)
+    overflow: Overflow = attrs.field(kw_only=True)
     address: str = ""
     lost: Lost = _not_reported
     received: int = 0
     dropped: int = 0
     rejected: int = 0
-    parking: Parking = attrs.Factory(Parking)
     _messages: deque[Message] = attrs.Factory(deque)
     _holes: int = 0
     _waiting: OrderedDict[Message, Task | None] = attrs.Factory(OrderedDict)
@@ -81,40 +78,49 @@ class Queue:
             if isinstance(message, Ask) and message.wants_reply:
                 yield message
 
-    def put_nowait(self, message: Message) -> None:
-        """Queue a tell. Raises MailboxFull by policy. Not a checkpoint."""
+    def offer(self, message: Message) -> bool:
+        """Queue a tell, or deal with it by policy. Returns False when it would have to wait."""
         if len(self._messages) - self._holes < self.capacity or self._make_room():
             self._messages.append(message)
-            self.parking.wake()
+            if self.reader is not None:
+                self.wake()
+        elif self.overflow is Overflow.WAIT:
+            return False
         elif self.overflow is Overflow.DROP_NEWEST:
             self.dropped += 1
             self.lost(self.address, message, "dropped")
         else:
-            self.rejected += 1
-            raise MailboxFull(self.address, self.capacity)
+            raise self.full()
+        return True
 
-    async def put(self, message: Message) -> None:
-        """Queue a tell, waiting for room when the policy is WAIT.
+    async def wait_for_room(self, message: Message) -> None:
+        """Queue a tell that `offer` refused, behind those who wait already.
 
-        Always a checkpoint. A cancel means that the message was not, and will not be, queued.
+        A checkpoint. A cancel means that the message was not, and will not be, queued.
         """
-        await checkpoint_if_cancelled()
-        if len(self._messages) - self._holes < self.capacity or self.overflow is not Overflow.WAIT:
-            self.put_nowait(message)
-            await cancel_shielded_checkpoint()
-        else:
-            await self._wait_for_room(message)
+
+        def give_up(_: Any) -> Abort:
+            del self._waiting[message]
+            return Abort.SUCCEEDED
+
+        self._waiting[message] = current_task()
+        await wait_task_rescheduled(give_up)
+
+    def full(self) -> MailboxFull:
+        """Count a message that was refused; return the exception to raise."""
+        self.rejected += 1
+        return MailboxFull(self.address, self.capacity)
 
     def put_ask(self, ask: Ask) -> None:
         """Queue an ask, or let it wait for room while its asker sleeps; MailboxFull by policy."""
         if len(self._messages) - self._holes < self.capacity or self._make_room():
             self._messages.append(ask)
-            self.parking.wake()
+            if self.reader is not None:
+                self.wake()
         elif self.overflow is Overflow.WAIT:
             self._waiting[ask] = None
         else:
-            self.rejected += 1
-            raise MailboxFull(self.address, self.capacity)
+            raise self.full()
         ask.place = self
 
     def put_back(self, message: Message) -> None:
@@ -125,21 +131,20 @@ class Queue:
             message.place = self
         self.received -= 1
         self._messages.appendleft(message)
-        self.parking.wake()
+        self.wake()
 
     def pop(self) -> Message | None:
         """Take the first message, skipping holes; None when there is none."""
         messages = self._messages
-        while messages:
-            message = messages.popleft()
-            if self._holes and self._is_hole(message):
-                self._holes -= 1
-                continue
-            self.received += 1
-            if self._waiting:
-                self._admit()
-            return message
-        return None
+        if self._holes:
+            self._skip_holes()
+        if not messages:
+            return None
+        message = messages.popleft()
+        self.received += 1
+        if self._waiting:
+            self._admit()
+        return message
 
     def forget(self, ask: Ask) -> None:
         """An ask has ended while it was here."""
@@ -148,7 +153,9 @@ class Queue:
             return
         self._holes += 1
         if self._holes > COMPACT_FROM and self._holes * 2 > len(self._messages):
-            self._messages = deque(m for m in self._messages if not self._is_hole(m))
+            kept = [m for m in self._messages if not self._is_hole(m)]
+            self._messages.clear()
+            self._messages.extend(kept)
             self._holes = 0
         self._admit()
 
@@ -167,7 +174,7 @@ class Queue:
                 reschedule(task, Error(Stopped(self.address, why)))
 
     def _make_room(self) -> bool:
-        """The queue is full: drop the oldest if that is the policy; return whether there is room."""
+        """The queue is full: drop the oldest if that is the policy; is there room now?."""
         if self.overflow is not Overflow.DROP_OLDEST:
             return False
         oldest = self.pop()
@@ -181,13 +188,10 @@ class Queue:
             self.lost(self.address, oldest, "dropped")
         return True
 
-    async def _wait_for_room(self, message: Message) -> None:
-        def give_up(_: Any) -> Abort:
-            del self._waiting[message]
-            return Abort.SUCCEEDED
-
-        self._waiting[message] = current_task()
-        await wait_task_rescheduled(give_up)
+    def _skip_holes(self) -> None:
+        while self._messages and self._is_hole(self._messages[0]):
+            self._messages.popleft()
+            self._holes -= 1
 
     def _admit(self) -> None:
         while self._waiting and len(self) < self.capacity:

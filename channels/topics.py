@@ -9,15 +9,16 @@ from typing import Any
 
 import attrs
 import trio
+from trio.lowlevel import checkpoint_if_cancelled
 
-from channels.parking import Parking
+from channels.parking import RUN, Parking
 
 __all__ = ["Subscription", "SubscriptionStatistics", "Topics"]
 
 
 @attrs.frozen
 class SubscriptionStatistics:
-    """A subscription at one moment; `received` counts all offers, `dropped` what was lost of them."""
+    """A subscription at one moment; `received` counts all offers, `dropped` those lost again."""
 
     topic: str
     depth: int
@@ -27,18 +28,17 @@ class SubscriptionStatistics:
 
 
 @attrs.define(eq=False, repr=False)
-class Subscription:
+class Subscription(Parking):
     """The events of one topic, from entering its `with` block to leaving it or `unsubscribe(id)`.
 
     An async iterator for one task at a time; it ends quietly when the subscription ends.
     """
 
-    id: int
-    topic: str
-    capacity: int
-    _topics: Topics
-    _events: deque[Any]
-    _parking: Parking = attrs.Factory(Parking)
+    id: int = attrs.field(kw_only=True)
+    topic: str = attrs.field(kw_only=True)
+    capacity: int = attrs.field(kw_only=True)
+    _topics: Topics = attrs.field(kw_only=True)
+    _events: deque[Any] = attrs.field(kw_only=True)
     _live: bool = False
     _received: int = 0
     _dropped: int = 0
@@ -60,22 +60,18 @@ class Subscription:
         return self
 
     async def __anext__(self) -> Any:
-        try:
-            return await self.receive()
-        except trio.EndOfChannel:
-            raise StopAsyncIteration from None
+        await self._wait()
+        if not self._live:
+            raise StopAsyncIteration
+        return self._events.popleft()
 
     async def receive(self) -> Any:
         """Wait for the next event.
 
         Raises trio.EndOfChannel once the subscription has ended. A cancel loses no event.
         """
-        await self._parking.breathe()
-        while self._live:
-            if self._events:
-                return self._events.popleft()
-            await self._parking.sleep()
-        raise trio.EndOfChannel
+        await self._wait()
+        return self.receive_nowait()
 
     def receive_nowait(self) -> Any:
         """Return the next event; raises trio.WouldBlock without one, EndOfChannel at the end."""
@@ -97,14 +93,22 @@ class Subscription:
         self._received += 1
         self._dropped += not kept
         self._events.append(event)
-        self._parking.wake()
+        self.wake()
         return kept
 
     def end(self) -> None:
         """End the iterator. What was not read is forgotten."""
         self._live = False
         self._events.clear()
-        self._parking.wake()
+        self.wake()
+
+    async def _wait(self) -> None:
+        await checkpoint_if_cancelled()
+        self.taken += 1
+        if self.taken > RUN:
+            await self.pause()
+        while self._live and not self._events:
+            await self.sleep()
 
 
 @attrs.define(eq=False)
@@ -122,7 +126,13 @@ class Topics:
         """Make a subscription; it takes part from its `__enter__` on."""
         if capacity < 1:
             raise ValueError("a subscription holds at least one event")
-        return Subscription(next(self._ids), topic, capacity, self, deque(maxlen=capacity))
+        return Subscription(
+            id=next(self._ids),
+            topic=topic,
+            capacity=capacity,
+            topics=self,
+            events=deque(maxlen=capacity),
+        )
 
     def add(self, subscription: Subscription) -> None:
         """Let it take part. Raises RuntimeError when it already did."""

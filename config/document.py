@@ -12,7 +12,7 @@ from typing import Any
 
 import attrs
 from ruamel.yaml import YAML
-from ruamel.yaml.error import MarkedYAMLError
+from ruamel.yaml.error import MarkedYAMLError, StringMark
 from ruamel.yaml.events import (
     AliasEvent,
     CollectionEndEvent,
@@ -126,16 +126,13 @@ def _events(text: str) -> Iterator[Event]:
         for event in yaml.parse(text):
             yield event
     except MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
+        mark = _mark(error)
         line, col = (mark.line + 1, mark.column + 1) if mark else (1, 1)
         raise _Fault(line, col, _explain(error, text.splitlines()[line - 1 : line])) from None
-    except (
-        Exception
-    ) as error:  # a scanner's own slip (an escape such as "\UFFFFFFFF") is still a bad file
+    except Exception as error:  # the scanner's own slip, as over "\UFFFFFFFF", is a bad file too
         line, col = _start(event) if event else (1, 1)
-        raise _Fault(
-            line, col, f"not valid YAML on this line or after it ({type(error).__name__})"
-        ) from None
+        kind = type(error).__name__
+        raise _Fault(line, col, f"not valid YAML here or further on ({kind})") from None
 
 
 _HINTS = (
@@ -152,7 +149,17 @@ _HINTS = (
     ("unknown escape", 'this backslash escape does not exist: write "\\\\" or use single quotes'),
     ("undefined alias", "there is no such anchor: write the value out"),
     ("expected alphabetic or numeric", "quote texts that begin with * or &"),
+    ("tag", 'tags ("!...") have no meaning here: quote a text that begins with "!"'),
 )
+
+
+def _mark(error: MarkedYAMLError) -> StringMark | None:
+    """Return the more telling of the two marks: what is never closed is named where it begins."""
+    text = str(error.problem)
+    begun = "unexpected end of stream" in text or "could not find expected ':'" in text
+    marks = (error.problem_mark, error.context_mark)
+    found: StringMark | None = next(filter(None, reversed(marks) if begun else marks), None)
+    return found
 
 
 def _explain(error: MarkedYAMLError, line: list[str]) -> str:
@@ -173,6 +180,15 @@ def _after(key: Event, value: Scalar) -> Scalar:
     """Place an empty value just behind its key: ruamel places it where the next token begins."""
     end = key.end_mark
     return attrs.evolve(value, line=end.line + 1, col=end.column + 1)
+
+
+def _joined(text: str) -> str:
+    """Join the surrogate pairs of JSON escapes; UnicodeError for what is not text."""
+    if "\0" in text:
+        raise UnicodeError("a zero character")
+    if text.isprintable():
+        return text
+    return text.encode("utf-16", "surrogatepass").decode("utf-16")
 
 
 class _Builder:
@@ -209,8 +225,8 @@ class _Builder:
         if isinstance(event, AliasEvent):
             return self._alias(event)
         if event.ctag is not None and str(event.ctag) != "!":
-            tag = printable(str(event.tag))
-            self.complain(line, col, f"YAML tags have no meaning here: remove {tag!r}")
+            text = 'tags ("!...") have no meaning here: quote a text that begins with "!"'
+            self.complain(line, col, text)
         node = self._collect(event, events, depth)
         if self.nodes > MAX_NODES:
             raise _Fault(line, col, f"more than {MAX_NODES} values: split or shorten the file")
@@ -237,8 +253,9 @@ class _Builder:
         return node
 
     def _scalar(self, event: ScalarEvent, line: int, col: int) -> Scalar:
-        text = event.value
-        if any(c == "\0" or "\ud800" <= c <= "\udfff" for c in text):
+        try:
+            text = _joined(event.value)
+        except UnicodeError:
             self.complain(line, col, "an escape makes a character that is not text: remove it")
             text = ""
         return Scalar(line, col, text, plain=event.style is None)

@@ -74,13 +74,16 @@ def _is_inside(path: Path, folder: Path) -> bool:
 def _read_bytes(path: str | Path, limit: int) -> bytes:
     # O_NONBLOCK: opening a pipe without a writer would wait for ever.
     handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    with open(handle, "rb") as file:  # noqa: PTH123
+    try:
         mode = os.fstat(handle).st_mode
         if stat.S_ISDIR(mode):
             raise UnreadableError("this is a folder: a file is needed here")
         if not stat.S_ISREG(mode):
             raise UnreadableError("this is not a regular file")
-        raw = file.read(limit + 1)
+        with open(handle, "rb", closefd=False) as file:
+            raw = file.read(limit + 1)
+    finally:
+        os.close(handle)
     if len(raw) > limit:
         raise UnreadableError(f"the file is larger than {limit} bytes")
     return raw

@@ -46,7 +46,7 @@ def _copy_all(workspace: Workspace, timezone: str) -> None:
 
 
 def _with_zone(text: str, timezone: str) -> str:
-    plain = re.fullmatch(r"[A-Za-z][\w+/-]*", timezone, re.ASCII)
+    plain = timezone == "UTC" or re.fullmatch(r"[A-Za-z]\w*/[\w+/-]+", timezone, re.ASCII)
     written = timezone if plain else json.dumps(timezone)
     return re.sub(r"^timezone: \S+", lambda _: f"timezone: {written}", text, count=1, flags=re.M)
 

@@ -97,7 +97,7 @@ class Structurer:
         self._environ = environ
 
     def structure(self, cls: type[T], **given: Any) -> T | None:
-        """Return the config with the `given` extra fields, or None when it cannot be built."""
+        """Return the config with the `given` extra fields; worth nothing if there are problems."""
         if self.source.root is None:
             return None
         value = self._object(cls, self.source.root, (), given)
@@ -172,7 +172,7 @@ class Structurer:
         return self._construct(cls, values, path, complete=not missing)
 
     def _construct(self, cls: Any, values: dict[str, Any], path: KeyPath, complete: bool) -> Any:
-        """Build the object, with defaults for what is bad: its own rules are checked too."""
+        """Build the object, with defaults for what is bad, for the rules that look at it whole."""
         fields = _fields(cls)
         bad = {name for name, value in values.items() if value is BAD}
         if not complete or any(fields[name].required for name in bad):
@@ -181,7 +181,7 @@ class Structurer:
         for names, message in getattr(made, "faults", tuple)():
             if bad.isdisjoint(names):
                 self._bad((*path, names[0]), message)
-        return BAD if bad else made
+        return made
 
     def _field_of(self, key: str, fields: dict[str, _Field]) -> str | None:
         if key in fields:

@@ -1,0 +1,62 @@
+"""The one place where what the office answers becomes JSON, and where JSON from outside is read."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+import attrs
+
+__all__ = ["BadJson", "decode_object", "encode", "failure", "iso", "plain"]
+
+
+class BadJson(ValueError):
+    """Bytes from outside are no JSON object."""
+
+
+def iso(instant: datetime) -> str:
+    """Return an aware instant in ISO 8601 with its offset; milliseconds only if there are some."""
+    return instant.isoformat(timespec="milliseconds" if instant.microsecond else "seconds")
+
+
+def plain(value: Any) -> Any:
+    """Return attrs objects, mappings, tuples and instants as what JSON knows."""
+    if attrs.has(type(value)):
+        return {
+            field.name: plain(getattr(value, field.name)) for field in attrs.fields(type(value))
+        }
+    if isinstance(value, datetime):
+        return iso(value)
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return [plain(item) for item in value]
+    return value
+
+
+def encode(value: Any) -> bytes:
+    """Return compact UTF-8 JSON. A lone surrogate, which UTF-8 cannot carry, becomes `?`."""
+    text = json.dumps(plain(value), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return text.encode("utf-8", "replace")
+
+
+def failure(text: str, errors: Any = ()) -> dict[str, Any]:
+    """Return the shape of every failure: `{error, errors}`."""
+    return {"error": text, "errors": plain(tuple(errors))}
+
+
+def decode_object(data: bytes) -> dict[str, Any]:
+    """Read one JSON object. Raises BadJson, also for NaN and for nesting too deep to read."""
+    try:
+        value = json.loads(data or b"{}", parse_constant=_refuse_constant)
+    except (ValueError, RecursionError) as error:
+        raise BadJson(str(error)) from None
+    if not isinstance(value, dict):
+        raise BadJson("not an object")
+    return value
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is no JSON")

@@ -1,0 +1,184 @@
+"""What the desk says to people, Spanish first."""
+
+from __future__ import annotations
+
+__all__ = ["LOCALES", "Texts"]
+
+LOCALES = ("es", "en")
+
+_TEXTS: dict[str, tuple[str, str]] = {
+    # the API
+    "bad_host": (
+        "Host no permitido: solo se atiende a esta máquina",
+        "host not allowed: loopback names only",
+    ),
+    "bad_origin": ("petición de otro sitio rechazada", "cross-site request refused"),
+    "no_token": (
+        "falta el token, o no es el de run/web.token",
+        "missing or wrong token (see run/web.token)",
+    ),
+    "not_found": ("no existe", "no such thing"),
+    "method": ("método no permitido aquí", "method not allowed here"),
+    "internal": ("error interno; el registro dice más", "internal error; the log says more"),
+    "bad_json": ("el cuerpo no es un objeto JSON", "the body is no JSON object"),
+    "bad_request": ("petición incorrecta", "bad request"),
+    "too_big": ("el cuerpo pasa de {limit} bytes", "the body is over {limit} bytes"),
+    "too_slow": ("el cuerpo tarda demasiado en llegar", "the body takes too long to arrive"),
+    "unknown_agent": ("no hay ningún agente {id}", "there is no agent {id}"),
+    "too_many": ("demasiadas conexiones de eventos a la vez", "too many event streams at once"),
+    "unknown_room": ("no hay ninguna sala {room}", "there is no room {room}"),
+    "is_agent": (
+        "{name} es un agente: nadie puede hablar en su nombre",
+        "{name} is an agent: nobody may speak for it",
+    ),
+    "bad_name": (
+        "nombre no válido (letras, cifras y . _ - = +, hasta 64)",
+        "bad name (letters, digits and . _ - = +, up to 64)",
+    ),
+    "need_text": (
+        "hace falta un texto no vacío de hasta {limit} caracteres",
+        "needs a text, not empty, of up to {limit} characters",
+    ),
+    "need_bool": ("tiene que ser true o false", "must be true or false"),
+    "need_number": ("tiene que ser un número de 1 a {limit}", "must be a number from 1 to {limit}"),
+    "need_ids": ("tiene que ser una lista de agentes", "must be a list of agent ids"),
+    "need_schedule": (
+        "hace falta el nombre de una tarea: [AGENTE/]NOMBRE",
+        "needs a schedule: [AGENT/]NAME",
+    ),
+    "unknown_key": ("clave desconocida", "unknown key"),
+    "reload_failed": ("no se ha podido recargar: {ids}", "could not reload: {ids}"),
+    "port_taken": (
+        "el puerto {port} de {host} no se puede usar ({why})",
+        "port {port} of {host} cannot be used ({why})",
+    ),
+    "no_free_port": (
+        "ningún puerto libre en {host} entre {first} y {last}",
+        "no free port on {host} between {first} and {last}",
+    ),
+    "not_loopback": (
+        "{host} no es una dirección loopback, y la API solo escucha en esta máquina",
+        "{host} is no loopback address, and the API listens on this machine only",
+    ),
+    # agentctl
+    "no_supervisor": (
+        "no hay ningún supervisor en marcha en {workspace}",
+        "no supervisor is running in {workspace}",
+    ),
+    "no_answer": ("el supervisor no contesta ({why})", "the supervisor does not answer ({why})"),
+    "unexpected": (
+        "error inesperado: {why} (con VIVERO_DEBUG=1 se ve entero)",
+        "unexpected error: {why} (VIVERO_DEBUG=1 shows it whole)",
+    ),
+    "nothing_said": (
+        "nadie ha dicho nada en {seconds:g} s",
+        "nobody said anything in {seconds:g} s",
+    ),
+    "missed_some": (
+        "se han perdido mensajes: la conexión iba demasiado lenta",
+        "some messages were missed: the connection was too slow",
+    ),
+    "signalled": (
+        "sin respuesta por el socket: recarga pedida por señal a {pid}; su registro dirá más",
+        "no answer on the socket: asked process {pid} by signal to reload; its log will tell",
+    ),
+    "supervisor": (
+        "supervisor {pid} · en marcha desde hace {age} · {workspace}",
+        "supervisor {pid} · up for {age} · {workspace}",
+    ),
+    "no_agents": ("ningún agente", "no agents"),
+    "nothing": ("nada", "nothing"),
+    "reloaded": (
+        "{id}: recargado (generación {generation})",
+        "{id}: reloaded (generation {generation})",
+    ),
+    "scheduled": ("{id}: se recargará al acabar su turno", "{id}: will reload when its turn ends"),
+    "started": (
+        "{id}: en marcha (generación {generation})",
+        "{id}: started (generation {generation})",
+    ),
+    "stopped": ("{id}: parado", "{id}: stopped"),
+    "failed": ("{id}: no se ha podido recargar: {error}", "{id}: could not reload: {error}"),
+    "is_now": (
+        "{id}: {state} (generación {generation})",
+        "{id}: {state} (generation {generation})",
+    ),
+    "bad_zone": ("no existe la zona horaria {zone!r}", "no such time zone {zone!r}"),
+    "bad_instant": ("{text!r} no es un instante ISO 8601", "{text!r} is no ISO 8601 instant"),
+    "bad_line": (
+        'la línea no es un objeto JSON con "expr"',
+        'the line is no JSON object with "expr"',
+    ),
+    "bad_count": (
+        "count tiene que ser un número de 1 a {limit}",
+        "count must be a number from 1 to {limit}",
+    ),
+    "no_slots": ("sin turno: nadie tenía que contestar", "no slot: nobody had to answer"),
+    "ago": ("hace {age}", "{age} ago"),
+    "in": ("en {age}", "in {age}"),
+    "once": ("una vez", "once"),
+    # help
+    "help": ("Habla con un supervisor en marcha.", "Talk to a running supervisor."),
+    "help status": ("El estado de cada agente.", "Show every agent."),
+    "help tree": ("El árbol de supervisión.", "Show the supervision tree."),
+    "help reload": ("Recarga agentes, o todos.", "Reload agents, or all."),
+    "help start": ("Arranca un agente parado o en cuarentena.", "Start a stopped agent."),
+    "help stop": ("Para un agente hasta `start`.", "Stop an agent until `start`."),
+    "help say": (
+        "Dice algo en una sala; con --wait muestra lo que contestan los agentes.",
+        "Say something in a room; --wait shows what agents answer.",
+    ),
+    "help history": ("Lo último que se ha dicho en una sala.", "Show what was said in a room."),
+    "help why": ("Qué ha sido de un mensaje.", "Tell what became of a message."),
+    "help reminders": ("Los recordatorios pendientes.", "List pending reminders."),
+    "help when": (
+        "Lee una frase de tiempo (- : una por línea). No necesita supervisor.",
+        "Read a phrase of time (-: one a line). Needs no supervisor.",
+    ),
+    "help cron": ("Tareas programadas.", "Schedules."),
+    "help cron list": ("Las tareas y su próxima vez.", "List schedules."),
+    "help cron runs": ("Las veces que se han ejecutado.", "Show past occurrences."),
+    "help cron run": ("Ejecuta una tarea ahora.", "Run a schedule now."),
+    "help cron next": (
+        "Cuándo toca una expresión cron (- : JSON por línea). No necesita supervisor.",
+        "When a cron expression fires (-: JSON a line). Needs no supervisor.",
+    ),
+    # table heads
+    "agent": ("agente", "agent"),
+    "state": ("estado", "state"),
+    "generation": ("gen", "gen"),
+    "restarts": ("reinicios", "restarts"),
+    "mailbox": ("buzón", "mailbox"),
+    "turns": ("turnos", "turns"),
+    "last_error": ("último error", "last error"),
+    "room": ("sala", "room"),
+    "user": ("usuario", "user"),
+    "message": ("mensaje", "message"),
+    "when": ("cuándo", "when"),
+    "next": ("próxima", "next"),
+    "last": ("última", "last"),
+    "schedule": ("tarea", "schedule"),
+    "cron": ("cron", "cron"),
+    "zone": ("zona", "zone"),
+    "scheduled_for": ("prevista", "scheduled"),
+    "outcome": ("resultado", "outcome"),
+    "reason": ("motivo", "reason"),
+    "took": ("duró", "took"),
+    "rule": ("regla", "rule"),
+    "attempt": ("intento", "attempt"),
+    "hop": ("salto", "hop"),
+    "answers": ("respuestas", "answers"),
+}
+
+
+class Texts:
+    """The texts of one locale; an unknown locale reads as Spanish."""
+
+    def __init__(self, locale: str = "es") -> None:
+        self.locale = locale if locale in LOCALES else "es"
+        self._index = LOCALES.index(self.locale)
+
+    def __call__(self, key: str, **values: object) -> str:
+        """Return the text of a key, its values filled in. Raises KeyError for an unknown key."""
+        text = _TEXTS[key][self._index]
+        return text.format(**values) if values else text

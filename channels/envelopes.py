@@ -12,7 +12,7 @@ __all__ = ["Ask", "AskLedger", "Ended", "Message", "Place"]
 Ended = Literal["replied", "failed", "timed_out", "cancelled"]
 
 
-@attrs.define(eq=False)
+@attrs.define(eq=False, repr=False)
 class Message:
     """One body on its way to an actor.
 
@@ -21,6 +21,9 @@ class Message:
 
     body: Any
     sender: str
+
+    def __repr__(self) -> str:  # without the body: it may hold secrets
+        return f"<{type(self).__name__} {type(self.body).__name__} from {self.sender!r}>"
 
     @property
     def wants_reply(self) -> bool:

@@ -108,7 +108,10 @@ class Queue(Parking):
 
     def full(self) -> MailboxFull:
         """Count a message that was refused; return the exception to raise."""
-        self.rejected += 1
+        if self.overflow is Overflow.DROP_NEWEST:
+            self.dropped += 1
+        else:
+            self.rejected += 1
         return MailboxFull(self.address, self.capacity)
 
     def put_ask(self, ask: Ask) -> None:
@@ -174,7 +177,7 @@ class Queue(Parking):
                 reschedule(task, Error(Stopped(self.address, why)))
 
     def _make_room(self) -> bool:
-        """The queue is full: drop the oldest if that is the policy; is there room now?."""
+        """The queue is full: drop the oldest if that is the policy; is there room now?"""
         if self.overflow is not Overflow.DROP_OLDEST:
             return False
         oldest = self.pop()

@@ -1,4 +1,4 @@
-"""Who owns a workspace and a reminder store: a `flock` on a file that is never deleted decides, nothing else."""
+"""Who owns a workspace and a reminder store: a `flock` on a file that is never deleted decides."""
 
 from __future__ import annotations
 

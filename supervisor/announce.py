@@ -1,0 +1,45 @@
+"""What a person at the terminal reads once the supervisor is up: that it runs, and what to try."""
+
+from __future__ import annotations
+
+from config.schema import SupervisorConfig
+from config.workspace import Workspace
+
+__all__ = ["started_text", "url_text"]
+
+_STARTED = {
+    "es": """\
+vivero está en marcha. Prueba en otra terminal:
+
+    {agentctl} say '{room}' "recuérdame en 5 segundos que riegue las plantas" --as ana --wait 15
+    {agentctl} status
+    {agentctl} reload {agent}
+
+Ctrl-C lo para.""",
+    "en": """\
+vivero is running. Try in another terminal:
+
+    {agentctl} say '{room}' "remind me in 5 seconds to water the plants" --as ana --wait 15
+    {agentctl} status
+    {agentctl} reload {agent}
+
+Ctrl-C stops it.""",
+}
+_URL = {"es": "API y página: {url}", "en": "API and page: {url}"}
+
+
+def started_text(workspace: Workspace, config: SupervisorConfig) -> str:
+    """Return what to try, with commands that work as they stand."""
+    room = config.rooms[0] if config.rooms else None
+    shown = workspace.shown(workspace.root)
+    agentctl = "agentctl" if shown == "workspace" else f"agentctl --workspace {shown}"
+    return _STARTED[config.locale].format(
+        agentctl=agentctl,
+        room=(room.alias or room.id) if room else "#room",
+        agent=room.participants[0] if room and room.participants else "'*'",
+    )
+
+
+def url_text(url: str, locale: str) -> str:
+    """Return the line that gives the address, its token in the fragment."""
+    return _URL[locale].format(url=url)

@@ -1,0 +1,294 @@
+"""The office: what the desk may ask, answered by the running parts."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import attrs
+
+from channels.bus import Bus
+from channels.errors import AskTimeout, BusError
+from channels.lanes import lane as as_lane
+from channels.messages import CellChanged, CellState, Reload
+from channels.rooms import RoomEvent
+from config.schema import SupervisorConfig
+from cronactor.jobs import Occurrence
+from cronactor.messages import SCHEDULER, ListReminders, ListRuns, ListSchedules, ScheduleView
+from cronactor.reminder import Reminder
+from supervisor.cell import CellInfo
+from supervisor.desk.office import (
+    AgentInfo,
+    CellChange,
+    CronInfo,
+    CronRun,
+    LastRun,
+    Line,
+    Node,
+    OfficeError,
+    Readiness,
+    ReloadReport,
+    ReloadResult,
+    ReminderInfo,
+    RoomInfo,
+    Status,
+    TurnInfo,
+    Why,
+)
+from supervisor.fleet import LOOP, Fleet, Member
+from supervisor.logs import lost_lines
+from supervisor.metrics import Statistics
+from supervisor.reload import UnknownAgents
+from supervisor.rooms_desk import RoomsDesk, line_of
+from supervisor.supervisor import Supervisor
+from supervisor.warden import ADDRESS as WARDEN
+from supervisor.warden import StartAgent, StopAgent
+from supervisor.zoned import local_time
+
+__all__ = ["House"]
+
+REQUEST_SECONDS = 10.0
+SWAP_SECONDS = 900.0  # a turn that asked for its own reload may run for long first
+INFRASTRUCTURE = ("scheduler", "orchestrator", "supervisor", "agents")
+
+
+@attrs.define(eq=False)
+class House:
+    """Implements `supervisor.desk.office.Office`. `root` is set once the tree is built."""
+
+    fleet: Fleet
+    started: float
+    root: Supervisor | None = None
+
+    @property
+    def _bus(self) -> Bus:
+        return self.fleet.services.bus
+
+    @property
+    def _config(self) -> SupervisorConfig:
+        return self.fleet.config
+
+    def _rooms(self) -> RoomsDesk:
+        return RoomsDesk(self.fleet.services, self._config.timezone, self.fleet.user_ids())
+
+    # -- state -------------------------------------------------------------------------------------
+
+    def agents(self) -> Sequence[str]:
+        """Return the ids of all agents of the workspace."""
+        return sorted(self.fleet.members)
+
+    def ready(self) -> Readiness:
+        """Return whether the infrastructure runs and every agent has been tried."""
+        if self.root is None:
+            return Readiness(False, ("root",))
+        tree = self.root.tree()
+        states = {child.name: child.state for child in tree.children}
+        waiting = [name for name in INFRASTRUCTURE if states.get(name) is not CellState.RUNNING]
+        return Readiness(not waiting, tuple(waiting))
+
+    async def status(self) -> Status:
+        """Return the state of every agent."""
+        return Status(
+            os.getpid(),
+            local_time(self.started, self._config.timezone),
+            str(self.fleet.services.workspace.root),
+            tuple(self._agent(self.fleet.members[name]) for name in self.agents()),
+            self._problems(),
+        )
+
+    def _problems(self) -> tuple[str, ...]:
+        letters = self._bus.dead_letters()
+        found = [f"{count} dead letters: {why}" for why, count in sorted(letters.by_reason.items())]
+        waiting = self.ready().waiting
+        return (*(f"{name} is not running" for name in waiting), *found)
+
+    def _agent(self, member: Member) -> AgentInfo:
+        loop, cell = self.fleet.loop(member), member.cell(LOOP)
+        now = self.fleet.services.clock.now()
+        turns = loop.statistics() if loop is not None else ()
+        return AgentInfo(
+            id=member.id,
+            state=self.fleet.state(member),
+            generation=self.fleet.generation(member),
+            restarts=self.fleet.restarts(member),
+            mailbox=cell.mailbox.depth if cell and cell.mailbox else 0,
+            turns=tuple(TurnInfo(t.room or "", max(0.0, now - t.started)) for t in turns),
+            last_error=self.fleet.last_error(member),
+        )
+
+    async def tree(self) -> Node:
+        """Return the supervision tree from its root."""
+        if self.root is None:
+            raise OfficeError("the tree is not built yet", 503)
+        return _node(self.root.tree())
+
+    async def metrics(self) -> bytes:
+        """Return the Prometheus text of now."""
+        bus = self._bus.statistics()
+        outbox = await self.fleet.services.outbox.statistics()
+        members = self.fleet.members.values()
+        statistics = Statistics(
+            started=self.started,
+            mailboxes={name: box.depth for name, box in bus.mailboxes.items()},
+            agents={member.id: self.fleet.state(member) for member in members},
+            outbox=outbox.pending_by_agent,
+            dead_letters=self._bus.dead_letters().by_reason,
+            restarts=_restarts(self.root.tree()) if self.root else {},
+            log_lines_lost=lost_lines(),
+        )
+        return self.fleet.services.metrics.render(statistics)
+
+    # -- rooms -------------------------------------------------------------------------------------
+
+    async def rooms(self) -> Sequence[RoomInfo]:
+        """Return every room of the workspace."""
+        return await self._rooms().rooms()
+
+    async def history(self, room: str, limit: int) -> Sequence[Line]:
+        """Return the newest lines of a room, oldest first."""
+        return await self._rooms().history(room, limit)
+
+    async def say(self, room: str, text: str, sender: str, as_bot: bool) -> Line:
+        """Post a message of a local person; return it once it is admitted."""
+        return await self._rooms().say(room, text, sender, as_bot)
+
+    async def why(self, event_id: str) -> Why:
+        """Return an event with its answer slots."""
+        return await self._rooms().why(event_id)
+
+    @contextmanager
+    def subscribe(self, topic: str) -> Iterator[AsyncIterator[tuple[str, Line | CellChange]]]:
+        """Subscribe to `rooms/*` or `supervision`; a slow reader loses the oldest."""
+        with self._bus.subscribe(topic, capacity=4096) as events:
+            yield self._translated(events)
+
+    async def _translated(self, events: Any) -> AsyncIterator[tuple[str, Line | CellChange]]:
+        async for event in events:
+            if isinstance(event, RoomEvent):
+                yield f"rooms/{event.room}", line_of(event, self.fleet.user_ids())
+            elif isinstance(event, CellChanged):
+                yield (
+                    "supervision",
+                    CellChange(event.path, event.state.value, event.generation, event.reason),
+                )
+
+    # -- agents ------------------------------------------------------------------------------------
+
+    async def reload(self, ids: Sequence[str] | None, lane: str = "") -> ReloadReport:
+        """Reload these agents, or all (None)."""
+        with as_lane(lane):
+            report: ReloadReport = await self._ask(WARDEN, Reload(tuple(ids or ())), SWAP_SECONDS)
+        return report
+
+    async def start(self, agent: str) -> AgentInfo:
+        """Start a stopped, quarantined or invalid agent; return it once it runs."""
+        result: ReloadResult = await self._ask(WARDEN, StartAgent(agent), SWAP_SECONDS)
+        if result.outcome == "failed":
+            raise OfficeError(result.error or "it did not start", 422, result.errors)
+        return self._agent(self.fleet.members[agent])
+
+    async def stop(self, agent: str) -> AgentInfo:
+        """Stop an agent until `start`; return it once it has really exited."""
+        await self._ask(WARDEN, StopAgent(agent), SWAP_SECONDS)
+        return self._agent(self.fleet.members[agent])
+
+    # -- time --------------------------------------------------------------------------------------
+
+    async def reminders(self, room: str | None, all: bool) -> Sequence[ReminderInfo]:
+        """Return pending reminders of one room or of every room; `all` adds the past ones."""
+        if room is not None:
+            known = {r.alias: r.id for r in await self.fleet.services.rooms.rooms() if r.alias}
+            room = known.get(room, room)
+        found: tuple[Reminder, ...] = await self._ask(SCHEDULER, ListReminders(room, all))
+        return [_reminder(reminder) for reminder in found]
+
+    async def cron_list(self) -> Sequence[CronInfo]:
+        """Return every schedule of the agents' configurations."""
+        views: tuple[ScheduleView, ...] = await self._ask(SCHEDULER, ListSchedules())
+        return [_cron(view) for view in views]
+
+    async def cron_runs(self, schedule: str | None) -> Sequence[CronRun]:
+        """Return the ledger, newest first, of one schedule (`[AGENT/]NAME`) or of all."""
+        views: tuple[ScheduleView, ...] = await self._ask(SCHEDULER, ListSchedules())
+        zones = {view.schedule.id: view.schedule.timezone for view in views}
+        if schedule is not None:
+            schedule = _one_schedule(schedule, sorted(zones))
+        runs: tuple[Occurrence, ...] = await self._ask(SCHEDULER, ListRuns(schedule))
+        return [_run(run, zones.get(run.schedule_id, self._config.timezone)) for run in runs]
+
+    async def _ask(self, to: str, body: object, timeout: float = REQUEST_SECONDS) -> Any:
+        try:
+            return await self._bus.ask(to, body, timeout=timeout)
+        except UnknownAgents as error:
+            raise OfficeError(str(error), 404) from None
+        except AskTimeout:
+            raise OfficeError(f"{to} gave no answer within {timeout:g} s", 503) from None
+        except BusError as error:
+            raise OfficeError(f"{to} cannot answer now: {error}", 503) from None
+
+
+def _node(info: CellInfo) -> Node:
+    children = tuple(_node(child) for child in info.children)
+    return Node(info.name, info.state.value, info.generation, children)
+
+
+def _restarts(info: CellInfo) -> dict[str, int]:
+    found = {info.path: info.restarts} if info.restarts else {}
+    for child in info.children:
+        found |= _restarts(child)
+    return found
+
+
+def _reminder(reminder: Reminder) -> ReminderInfo:
+    due = reminder.next_due
+    return ReminderInfo(
+        id=reminder.id,
+        room=reminder.room,
+        user=reminder.user,
+        message=reminder.message,
+        kind=reminder.kind,
+        cron=reminder.cron,
+        next=local_time(due, reminder.timezone) if due is not None else None,
+        timezone=reminder.timezone,
+        state=reminder.state,
+    )
+
+
+def _cron(view: ScheduleView) -> CronInfo:
+    schedule, last = view.schedule, view.last
+    zone = schedule.timezone
+    return CronInfo(
+        id=schedule.id,
+        cron=schedule.config.cron,
+        timezone=zone,
+        next=local_time(view.next_due, zone) if view.next_due is not None else None,
+        last=LastRun(local_time(last.scheduled_at, zone), last.outcome) if last else None,
+    )
+
+
+def _run(run: Occurrence, zone: str) -> CronRun:
+    def when(instant: float | None) -> Any:
+        return local_time(instant, zone) if instant is not None else None
+
+    return CronRun(
+        schedule=run.schedule_id,
+        scheduled=local_time(run.scheduled_at, zone),
+        started=when(run.started),
+        finished=when(run.finished),
+        outcome=run.outcome,
+        reason=run.reason or None,
+        event_id=run.event_id,
+    )
+
+
+def _one_schedule(name: str, known: Sequence[str]) -> str:
+    found = [id for id in known if id == name or id.partition("/")[2] == name]
+    if len(found) > 1:
+        raise OfficeError(f"{name} could be {' or '.join(found)}: name its agent too", 400)
+    if not found:
+        raise OfficeError(
+            f"there is no schedule {name}; there are {', '.join(known) or 'none'}", 404
+        )
+    return found[0]

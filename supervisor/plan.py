@@ -1,0 +1,66 @@
+"""A workspace read and checked as a whole: its shape, and what only each floor knows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import attrs
+
+from config.loading import Loaded, agent_ids, load_agent, load_supervisor
+from config.problems import ConfigError, Problem
+from config.schema import AgentConfig, SupervisorConfig
+from config.workspace import Workspace
+
+__all__ = ["Plan", "read_agent", "read_supervisor", "read_workspace"]
+
+
+@attrs.frozen
+class Plan:
+    """What a workspace asks for. `broken`: the problems of agents that cannot run as they are."""
+
+    supervisor: Loaded[SupervisorConfig]
+    agents: Mapping[str, Loaded[AgentConfig]]
+    broken: Mapping[str, tuple[Problem, ...]]
+
+
+def read_supervisor(workspace: Workspace, ids: Sequence[str]) -> Loaded[SupervisorConfig]:
+    """Read and check `supervisor.yaml`. Raises ConfigError with everything that is wrong."""
+    from actors.checking import check_supervisor as check_actors
+
+    from cronactor.checking import check_supervisor as check_time
+
+    loaded = load_supervisor(workspace)
+    _refuse([*check_time(loaded), *check_actors(loaded, ids)])
+    return loaded
+
+
+def read_agent(workspace: Workspace, agent: str, ids: Sequence[str]) -> Loaded[AgentConfig]:
+    """Read and check one agent. Raises ConfigError with everything that is wrong."""
+    from actors.checking import check as check_actors
+
+    from cronactor.checking import check as check_time
+    from tools.checking import check as check_tools
+
+    loaded = load_agent(workspace, agent)
+    _refuse([*check_time(loaded), *check_tools(loaded), *check_actors(loaded, ids)])
+    return loaded
+
+
+def read_workspace(workspace: Workspace) -> Plan:
+    """Read all of it. Raises ConfigError for a bad `supervisor.yaml`; bad agents are `broken`."""
+    ids = agent_ids(workspace)
+    supervisor = read_supervisor(workspace, ids)
+    agents: dict[str, Loaded[AgentConfig]] = {}
+    broken: dict[str, tuple[Problem, ...]] = {}
+    for agent in ids:
+        try:
+            agents[agent] = read_agent(workspace, agent, ids)
+        except ConfigError as error:
+            broken[agent] = error.problems
+    return Plan(supervisor, agents, broken)
+
+
+def _refuse(problems: Sequence[Problem]) -> None:
+    if problems:
+        ordered = sorted(set(problems), key=lambda p: (p.file, p.line, p.col, p.key))
+        raise ConfigError(ordered)

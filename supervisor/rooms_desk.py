@@ -1,0 +1,110 @@
+"""The rooms as the desk sees them: who is in, what was said, and saying something as a person."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import attrs
+import trio
+
+from channels.local import RoomError
+from channels.rooms import RoomEvent
+from channels.slots import Slot
+from supervisor.desk.office import Line, OfficeError, RoomInfo, SlotInfo, Why
+from supervisor.services import Services
+from supervisor.zoned import local_time
+
+__all__ = ["RoomsDesk", "line_of"]
+
+ADMISSION_SECONDS = 5.0
+ADMISSION_LOOK_SECONDS = 0.02
+
+
+def line_of(event: RoomEvent, agents: Mapping[str, str]) -> Line:
+    """Return a room's event as people read it; `agents` maps user ids to our agents' ids."""
+    return Line(
+        event.room,
+        event.sender,
+        event.text,
+        event.event_id,
+        event.ts,
+        agents.get(event.sender),
+        event.kind,
+    )
+
+
+@attrs.define(eq=False)
+class RoomsDesk:
+    """Reads and posts for people. `zone` is the workspace's; `agents`: user id -> agent id."""
+
+    services: Services
+    zone: str
+    agents: Mapping[str, str]
+
+    async def rooms(self) -> Sequence[RoomInfo]:
+        """Return every room."""
+        return [
+            RoomInfo(
+                room.id,
+                room.alias,
+                tuple(member for member in room.members if member in self.agents),
+                tuple(room.members),
+            )
+            for room in await self.services.rooms.rooms()
+        ]
+
+    async def history(self, room: str, limit: int) -> Sequence[Line]:
+        """Return the newest lines of a room, oldest first. Raises OfficeError 404."""
+        try:
+            events = await self.services.rooms.history(room, limit)
+        except RoomError as error:
+            raise OfficeError(str(error), 404) from None
+        return [line_of(event, self.agents) for event in events]
+
+    async def say(self, room: str, text: str, sender: str, as_bot: bool) -> Line:
+        """Post as a person and wait until an agent's inbox has admitted it.
+
+        With no connection up nobody admits it yet: after `ADMISSION_SECONDS` it is returned all the
+        same; it is stored, and read when a connection comes up.
+        """
+        rooms = self.services.rooms
+        try:
+            found = await rooms.room(room)
+        except RoomError as error:
+            raise OfficeError(str(error), 404) from None
+        try:
+            event_id = await rooms.post(found.id, sender, text, as_bot=as_bot)
+        except RoomError as error:
+            raise OfficeError(str(error), 400) from None
+        event = None
+        with trio.move_on_after(ADMISSION_SECONDS):
+            while (event := await self.services.inbox.event(event_id)) is None:
+                await trio.sleep(ADMISSION_LOOK_SECONDS)
+        if event is None:
+            return Line(found.id, rooms.person(sender), text, event_id, self.services.clock.now())
+        return line_of(event, self.agents)
+
+    async def why(self, event_id: str) -> Why:
+        """Return an event and what became of it. Raises OfficeError 404."""
+        event = await self.services.inbox.event(event_id)
+        if event is None:
+            raise OfficeError(f"no event {event_id} was admitted", 404)
+        slots = await self.services.inbox.slots_of(event_id)
+        return Why(line_of(event, self.agents), tuple([await self._slot(slot) for slot in slots]))
+
+    async def _slot(self, slot: Slot) -> SlotInfo:
+        rows = await self.services.outbox.rows_of(slot.id)
+        opened = local_time(slot.opened_at, self.zone)
+        closed = local_time(slot.closed_at, self.zone) if slot.closed_at is not None else None
+        said = tuple(row.event_id for row in rows if row.event_id)
+        return SlotInfo(
+            slot.agent,
+            slot.state,
+            slot.rule,
+            slot.reason,
+            slot.attempt,
+            slot.hop,
+            opened,
+            closed,
+            said,
+        )

@@ -1,0 +1,91 @@
+"""What all actors of a workspace share: the bus, two databases, rooms, inbox, outbox, journal."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from random import Random
+
+import attrs
+
+from actors.journal import MIGRATIONS as JOURNAL
+from actors.journal import Journal
+from channels.bus import Bus
+from channels.clock import SystemClock, WallClock
+from channels.database import Database
+from channels.inbox import MIGRATIONS as INBOX
+from channels.inbox import EventInbox
+from channels.local import MIGRATIONS as LOCAL
+from channels.local import LocalRooms
+from channels.outbox import MIGRATIONS as OUTBOX
+from channels.outbox import Outbox
+from config.schema import RoomConfig, SupervisorConfig
+from config.workspace import Workspace
+from cronactor.store import MIGRATIONS as REMINDERS
+from cronactor.store import ReminderStore
+from supervisor.metrics import Metrics
+
+__all__ = ["STATE_MIGRATIONS", "Services", "furnish", "open_services"]
+
+STATE_MIGRATIONS = (*INBOX, *OUTBOX, *LOCAL, *JOURNAL)
+
+
+@attrs.frozen
+class Services:
+    """One of each for the whole process; the launcher opens and closes them."""
+
+    workspace: Workspace
+    bus: Bus
+    clock: WallClock
+    inbox: EventInbox
+    outbox: Outbox
+    journal: Journal
+    rooms: LocalRooms
+    reminders: ReminderStore
+    metrics: Metrics
+    random: Random = attrs.field(factory=Random)
+
+
+@asynccontextmanager
+async def open_services(
+    workspace: Workspace,
+    config: SupervisorConfig,
+    *,
+    clock: WallClock | None = None,
+    threaded: bool = True,
+) -> AsyncIterator[Services]:
+    """Open the databases and the bus for the block; its end closes all, shielded and bounded.
+
+    `threaded=False` keeps SQLite in the Trio thread, as virtual time needs. Raises DatabaseError
+    (and its kinds) with a sentence for people when a file cannot be used.
+    """
+    now = clock or SystemClock()
+    async with AsyncExitStack() as stack:
+        state = await stack.enter_async_context(
+            Database.open(workspace.state_db, STATE_MIGRATIONS, threaded=threaded)
+        )
+        time = await stack.enter_async_context(
+            Database.open(workspace.reminders_db(config), REMINDERS, threaded=threaded)
+        )
+        bus = await stack.enter_async_context(Bus.open(now))
+        yield Services(
+            workspace=workspace,
+            bus=bus,
+            clock=now,
+            inbox=EventInbox(state, now, max_event_age=config.max_event_age_seconds),
+            outbox=Outbox(state, now),
+            journal=Journal(state, now),
+            rooms=LocalRooms(state, now, bus),
+            reminders=ReminderStore(time),
+            metrics=Metrics(),
+        )
+
+
+async def furnish(services: Services, rooms: tuple[RoomConfig, ...]) -> None:
+    """Make the configured local rooms and bring their agents up to date; people stay."""
+    for room in rooms:
+        await services.rooms.ensure_room(room.id, room.alias, room.participants)
+        present = (await services.rooms.room(room.id)).members
+        for member in present:
+            if not member.startswith("@") and member not in room.participants:
+                await services.rooms.leave(room.id, member)

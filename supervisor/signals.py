@@ -1,0 +1,46 @@
+"""Signals before, at and after start: held until handlers stand, then read one by one in a task."""
+
+from __future__ import annotations
+
+import os
+import signal
+
+__all__ = ["HANDLED", "hold", "release", "terminal_lost", "watch_terminal"]
+
+HANDLED = (signal.SIGHUP, signal.SIGTERM, signal.SIGINT, signal.SIGUSR1)
+
+_terminal_at_start = False
+
+
+def hold() -> None:
+    """Keep the handled signals pending: an early SIGHUP must reload, not kill."""
+    signal.pthread_sigmask(signal.SIG_BLOCK, HANDLED)
+
+
+def release() -> None:
+    """Let through what came meanwhile; call it once handlers are installed."""
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, HANDLED)
+
+
+def watch_terminal() -> None:
+    """Remember whether this process has a controlling terminal to lose.
+
+    Under `nohup` (SIGHUP ignored when we began) losing it means nothing.
+    """
+    global _terminal_at_start
+    ignored = signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+    _terminal_at_start = not ignored and _has_terminal()
+
+
+def terminal_lost() -> bool:
+    """Tell whether the controlling terminal that was there at start has gone away since."""
+    return _terminal_at_start and not _has_terminal()
+
+
+def _has_terminal() -> bool:
+    try:
+        descriptor = os.open("/dev/tty", os.O_RDONLY | os.O_NOCTTY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return False
+    os.close(descriptor)
+    return True

@@ -68,8 +68,6 @@ class Bus:
         except BaseExceptionGroup as group:
             _raise_alone(group)
 
-    # -- the directory ----------------------------------------------------------------------------
-
     def register(self, name: str, mailbox: Mailbox) -> None:
         """Make `mailbox` reachable as `name`. Raises ValueError when either is taken."""
         if name in self._mailboxes:
@@ -98,8 +96,6 @@ class Bus:
     def names(self) -> tuple[str, ...]:
         """Return the registered addresses, oldest first."""
         return tuple(self._mailboxes)
-
-    # -- tell and ask -----------------------------------------------------------------------------
 
     async def tell(self, to: str, body: Any) -> None:
         """Queue `body` for `to`, waiting for room if that is its mailbox's policy.
@@ -168,8 +164,6 @@ class Bus:
             raise error
         return ask.value
 
-    # -- publish and subscribe --------------------------------------------------------------------
-
     def publish(self, topic: str, event: Any) -> int:
         """Offer `event` to the subscribers of `topic`; returns how many. Never waits or raises."""
         return self._topics.publish(topic, event)
@@ -184,8 +178,6 @@ class Bus:
     def unsubscribe(self, id: int) -> bool:
         """End a subscription's iterator. Idempotent; returns False when none has this id."""
         return self._topics.remove(id)
-
-    # -- what can be seen -------------------------------------------------------------------------
 
     def dead_letters(self) -> DeadLetters:
         """Return counts by reason and the last hundred, as text."""

@@ -1,6 +1,8 @@
-"""What asks share: the wait-for graph finds exactly the rings, the timer ends exactly what is due."""
+"""What asks share: the graph finds exactly the rings, the timer ends exactly what is due."""
 
 from __future__ import annotations
+
+from itertools import pairwise
 
 import pytest
 import trio
@@ -42,7 +44,7 @@ def test_an_edge_is_refused_exactly_when_it_would_close_a_ring(
             path = caught.value.path
             assert path[0] == path[-1] == lane
             assert path[1] == node
-            assert all(step in edges for step in zip(path[1:], path[2:], strict=False))
+            assert all(step in edges for step in pairwise(path[1:]))
         else:
             graph.check(lane, node)
             graph.add(lane, node)

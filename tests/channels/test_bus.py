@@ -1,4 +1,4 @@
-"""The bus: an address is a name, an ask ends exactly once, a ring of asks is refused, nothing is lost silently."""
+"""The bus: an ask ends exactly once, a ring of asks is refused, nothing is lost silently."""
 
 from __future__ import annotations
 
@@ -63,9 +63,6 @@ def assert_nothing_left(bus: Bus) -> None:
     now = bus.statistics()
     assert (now.asks.open, now.waits, now.deadlines) == (0, 0, 0)
     assert all(mailbox.asks_open == 0 for mailbox in now.mailboxes.values())
-
-
-# -- the directory --------------------------------------------------------------------------------
 
 
 def test_an_address_belongs_to_one_mailbox_and_a_mailbox_to_one_address() -> None:
@@ -141,9 +138,6 @@ async def test_a_message_names_its_sender(bus: Bus) -> None:
         await bus.tell("a", 1)
     await bus.tell("a", 2)
     assert [inbox.receive_nowait().sender for _ in range(2)] == ["asistente/#taller", ""]
-
-
-# -- an ask ends exactly once ---------------------------------------------------------------------------
 
 
 async def test_an_ask_returns_the_reply(bus: Bus) -> None:
@@ -321,17 +315,16 @@ async def test_cleanup_under_a_cancel_can_still_ask_and_time_out(
 
 
 async def test_asks_still_open_when_the_bus_ends_time_out_then(autojump_clock: MockClock) -> None:
-    async with trio.open_nursery() as nursery:
-        async with Bus.open() as bus:
-            inbox_of(bus, "a")
+    async with trio.open_nursery() as nursery, Bus.open() as bus:
+        inbox_of(bus, "a")
 
-            @nursery.start_soon
-            async def asker() -> None:
-                with pytest.raises(AskTimeout):
-                    await bus.ask("a", 1, timeout=99)
-                assert trio.current_time() < 99
+        @nursery.start_soon
+        async def asker() -> None:
+            with pytest.raises(AskTimeout):
+                await bus.ask("a", 1, timeout=99)
+            assert trio.current_time() < 99
 
-            await wait_all_tasks_blocked()
+        await wait_all_tasks_blocked()
     assert_nothing_left(bus)
 
 
@@ -351,9 +344,6 @@ async def test_asks_that_ended_do_not_pile_up_in_the_timer() -> None:
             await bus.ask("a", n, timeout=3600)
         assert len(bus._asks.deadlines._heap) < 200
         assert bus.statistics().deadlines == 0
-
-
-# -- rings ------------------------------------------------------------------------------------------------
 
 
 async def test_an_ask_of_oneself_is_refused(bus: Bus) -> None:
@@ -471,9 +461,6 @@ def test_a_lane_ends_with_its_block() -> None:
             assert current_lane.get() == "inner"
         assert current_lane.get() == "outer"
     assert current_lane.get() == ""
-
-
-# -- dead letters and statistics ------------------------------------------------------------------------
 
 
 class Secretive:

@@ -1,4 +1,4 @@
-"""The bus against a model: any order of sends, answers, cancels, deaths, drains and stops keeps promise P5."""
+"""The bus against a model: sends, answers, cancels, deaths, drains, stops in any order keep P5."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class World:
 
 @attrs.define(eq=False)
 class Sent:
-    """A message as the model sees it; `expected` is how it must have ended, None while it is open."""
+    """A message as the model sees it; `expected` is how it must have ended, None while open."""
 
     number: int
     to: str
@@ -112,8 +112,6 @@ class BusMachine(RuleBasedStateMachine):
         self.seen: dict[int, int] = {}  # deliveries by number
         self.subscriptions: dict[int, list[int]] = {}
         self.heard: dict[int, list[int]] = {}
-
-    # -- the actors' lives ----------------------------------------------------------------------
 
     @initialize(overflow=st.sampled_from([Overflow.WAIT, Overflow.DROP_OLDEST, Overflow.REJECT]))
     def begin(self, overflow: Overflow) -> None:
@@ -177,8 +175,6 @@ class BusMachine(RuleBasedStateMachine):
 
         self.world.call(stop)
 
-    # -- sending --------------------------------------------------------------------------------
-
     def refused(self, sent: Sent) -> bool:
         """Apply what the wires must do at once; returns whether the message goes no further."""
         address = self.live.get(sent.to)
@@ -187,9 +183,7 @@ class BusMachine(RuleBasedStateMachine):
             sent.expected = "Stopped"
         elif sent.is_ask and self.waits_on(sent.to, sent.caller):
             sent.expected = "AskCycle"
-        elif len(address.waiting) < CAPACITY:
-            return False
-        elif address.overflow is Overflow.WAIT:
+        elif len(address.waiting) < CAPACITY or address.overflow is Overflow.WAIT:
             return False
         elif address.overflow is Overflow.DROP_OLDEST:
             oldest = address.waiting.pop(0)
@@ -255,8 +249,6 @@ class BusMachine(RuleBasedStateMachine):
         sent = Sent(next(self.numbers), to, caller, is_ask=True)
         sent.deadline = self.world.clock.current_time() + timeout
         self.send(sent, lambda: self.world.bus.ask(to, sent, timeout=timeout))
-
-    # -- receiving and ending -------------------------------------------------------------------
 
     @rule(name=names)
     def receive(self, name: str) -> None:
@@ -360,8 +352,6 @@ class BusMachine(RuleBasedStateMachine):
 
         self.world.call(act)
 
-    # -- topics ---------------------------------------------------------------------------------
-
     @rule()
     def subscribe(self) -> None:
         async def listen(started: trio.Event) -> None:
@@ -400,8 +390,6 @@ class BusMachine(RuleBasedStateMachine):
         assert self.world.call(act) == len(self.subscriptions)
         for expected in self.subscriptions.values():
             expected.append(number)
-
-    # -- what must hold after every step --------------------------------------------------------
 
     @invariant()
     def everything_is_where_the_model_says(self) -> None:

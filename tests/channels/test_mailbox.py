@@ -1,4 +1,4 @@
-"""Mailboxes: bounds and policies, order, fairness, generations, drain, and what a death leaves behind."""
+"""Mailboxes: bounds and policies, order, fairness, generations, drain, what a death leaves."""
 
 from __future__ import annotations
 
@@ -43,9 +43,6 @@ def bodies(inbox: Inbox) -> list[Any]:
                 return
 
     return list(each())
-
-
-# -- bounds and policies --------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("field", ["capacity", "control_capacity"])
@@ -143,9 +140,6 @@ async def test_the_control_lane_is_bounded_too(bus: Bus) -> None:
         await wait_all_tasks_blocked()
         assert (await inbox.control.receive()).body == 1
     assert (await inbox.control.receive()).body == 3
-
-
-# -- order and fairness ---------------------------------------------------------------------------
 
 
 async def test_waiting_senders_are_served_in_order_and_not_overtaken(bus: Bus) -> None:
@@ -248,9 +242,6 @@ async def test_many_talkers_all_get_through(bus: Bus) -> None:
         assert [n for talker, n in got if talker == who] == list(range(50))
 
 
-# -- cancel -----------------------------------------------------------------------------------------
-
-
 async def test_cancelling_a_waiting_sender_leaves_nothing_behind(bus: Bus) -> None:
     mailbox, inbox = opened(bus, capacity=1)
     bus.tell_nowait("a", 1)
@@ -327,9 +318,6 @@ async def test_a_sender_admitted_in_the_tick_of_its_cancel_has_sent_once(bus: Bu
     assert bodies(inbox) == [2]
 
 
-# -- reading ------------------------------------------------------------------------------------------
-
-
 async def test_only_one_task_reads_an_inbox(bus: Bus) -> None:
     _, inbox = opened(bus)
     async with trio.open_nursery() as nursery:
@@ -395,9 +383,6 @@ async def test_a_requeued_ask_is_answered_by_the_next_generation(bus: Bus) -> No
         inbox.requeue(await inbox.receive())
         inbox.close("died")
         (await mailbox.open_inbox().receive()).reply("late but there")
-
-
-# -- generations and drain ------------------------------------------------------------------------------
 
 
 async def test_messages_wait_for_the_next_generation(bus: Bus) -> None:
@@ -565,9 +550,6 @@ async def test_final_stop_fails_what_waits(bus: Bus) -> None:
     assert mailbox.statistics().depth == mailbox.statistics().asks_open == 0
 
 
-# -- asks that ended while they waited ----------------------------------------------------------------
-
-
 async def test_an_abandoned_ask_is_never_delivered_and_takes_no_room(bus: Bus) -> None:
     mailbox, inbox = opened(bus, capacity=1)
     with trio.move_on_after(0):
@@ -614,8 +596,6 @@ async def test_abandoned_asks_do_not_pile_up_in_a_mailbox_nobody_reads(bus: Bus)
     kept = [thing for thing in gc.get_referents(mailbox.queue) if isinstance(thing, deque)]
     assert sum(map(len, kept)) < 100
 
-
-# -- against a model ------------------------------------------------------------------------------------
 
 OPERATIONS = st.lists(st.sampled_from(["tell", "ask", "abandon", "take", "crash"]), max_size=60)
 

@@ -1,4 +1,4 @@
-"""Topics: publishing never waits, a slow subscriber pays for itself, a subscription leaves nothing behind."""
+"""Topics: publishing never waits, a slow subscriber pays itself, a subscription leaves nothing."""
 
 from __future__ import annotations
 

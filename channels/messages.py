@@ -20,6 +20,7 @@ __all__ = [
     "Deliver",
     "Flush",
     "GiveBackHop",
+    "JoinedRooms",
     "Membership",
     "Notice",
     "Reload",
@@ -194,6 +195,11 @@ class Deliver:
     """Ask a connection to send one outbox row now; the reply is its event id (str)."""
 
     row_id: int
+
+
+@attrs.frozen
+class JoinedRooms:
+    """Ask a connection which rooms its agent is in; the reply is `tuple[str, ...]`, None: unknown yet."""
 
 
 @attrs.frozen

@@ -1,4 +1,4 @@
-"""Builds and keeps the tree alive. Importing this package loads nothing: each name loads on first use.
+"""Builds the tree and keeps it alive. Importing it loads nothing: names load on first use.
 
 `python -m supervisor` must install its signal handlers before anything slow is imported.
 """

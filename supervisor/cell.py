@@ -46,6 +46,7 @@ current_path: ContextVar[str] = ContextVar("current_path", default="")
 """Where in the tree the running actor is, `root/agents/asistente`; "" outside of every tree."""
 
 _UNTROUBLED = PolicyState()
+_AT_REST = (CellState.STOPPED, CellState.QUARANTINED, CellState.FAILED)
 
 declare_crash_points("supervisor.before_start")
 
@@ -119,8 +120,6 @@ class Cell:
     _held: bool = False  # down until the supervisor restarts the siblings too
     _until: float = math.inf  # when the pause before a restart ends
     _news: trio.Event | None = None
-
-    # -- what the supervisor asks; none of these is a checkpoint ----------------------------------
 
     def start(self, operation: Operation) -> Operation:
         """Be up: done at once when it runs, else with the start under way, else start it now."""
@@ -197,8 +196,6 @@ class Cell:
                 self._host.spawn(live.see_out, 0)
             live.cancel()
 
-    # -- waits; a cancel of any of them changes nothing -------------------------------------------
-
     async def see_out(self, reason: StopReason) -> None:
         """`end`, and wait until the task is over."""
         generation = self._begin_end(reason)
@@ -207,9 +204,9 @@ class Cell:
         while not self.ended:
             await self._changed()
 
-    async def settled(self) -> None:
-        """Wait until it runs, or stays down, whatever number of attempts that takes."""
-        while self.state in (CellState.STARTING, CellState.DRAINING, CellState.BACKOFF):
+    async def first_ready(self) -> None:
+        """Wait until it has been ready once, or stays down, however many attempts that takes."""
+        while self.started_at is None and self.state not in _AT_REST:
             await self._changed()
 
     @property
@@ -237,8 +234,6 @@ class Cell:
     def actor(self) -> Actor | None:
         """The actor of the running generation."""
         return None if self._live is None else self._live.actor
-
-    # -- the task ---------------------------------------------------------------------------------
 
     async def run(self) -> None:
         """Run generations until the end is asked for. A cancel ends the child at once."""
@@ -291,8 +286,6 @@ class Cell:
         if self._news is None:
             self._news = trio.Event()
         await self._news.wait()
-
-    # -- transitions ------------------------------------------------------------------------------
 
     def _on_ready(self) -> None:
         self.started_at = self._host.clock.now()
@@ -395,7 +388,7 @@ class Cell:
 
     def _begin(self, operation: Operation) -> None:
         self._queued, self._active = None, operation
-        resting = self.state in (CellState.STOPPED, CellState.QUARANTINED)
+        resting = self.state in _AT_REST
         if operation.spec is not None:
             self._proven, self.spec = self.spec, operation.spec
             self._proven_state = self.state if resting else CellState.STARTING

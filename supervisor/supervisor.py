@@ -77,8 +77,6 @@ class Supervisor:
         for spec in self._initial:
             self._check(spec)
 
-    # -- life -------------------------------------------------------------------------------------
-
     async def run(
         self,
         inbox: Inbox | None = None,
@@ -114,8 +112,6 @@ class Supervisor:
         if not self._serving.cancel_called:
             self._reason = reason
             self._serving.cancel(reason=reason.value)
-
-    # -- children ---------------------------------------------------------------------------------
 
     async def start_child(self, spec: ChildSpec) -> int:
         """Add a child after the others and start it; returns its generation.
@@ -208,8 +204,6 @@ class Supervisor:
             children=tuple(cell.info() for cell in self._cells.values()),
         )
 
-    # -- what cells ask of their host -------------------------------------------------------------
-
     def spawn(self, function: Callable[..., Awaitable[Any]], *args: Any, name: str = "") -> None:
         """Run a task in this supervisor's nursery, in its context and not in the caller's."""
         assert self._nursery is not None
@@ -237,14 +231,14 @@ class Supervisor:
         if cell.dismissed and not self._serving.cancel_called:
             del self._cells[cell.spec.name]
 
-    # -- inside -----------------------------------------------------------------------------------
-
     async def _serve(self, inbox: Inbox | None, task_status: trio.TaskStatus[Any]) -> None:
         for spec in self._initial:
             cell = self._add(spec)
             await cell.start(Operation(StopReason.STOPPED)).wait()
             if spec.exhausted is Exhausted.ESCALATE:
-                await cell.settled()
+                await cell.first_ready()
+            # A stop in the tick of that news does not reach a wait that is over.
+            await trio.lowlevel.checkpoint_if_cancelled()
         self.state, self._started_at = CellState.RUNNING, self.clock.now()
         task_status.started()
         if inbox is None:

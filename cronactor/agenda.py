@@ -1,0 +1,103 @@
+"""Pure: what is due when; a heap whose removed entries are skipped when they surface."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Iterator
+from typing import Generic, TypeVar
+
+import attrs
+
+__all__ = ["Agenda", "Due"]
+
+T = TypeVar("T")
+_COMPACT = 1024
+
+
+@attrs.frozen
+class Due(Generic[T]):
+    """An entry that was due and was taken. `ticket` tells this entry from a later one of its id."""
+
+    id: str
+    at: float
+    item: T
+    ticket: int
+
+
+@attrs.define(eq=False)
+class Agenda(Generic[T]):
+    """Entries by id, the soonest first. Adding is O(log n), removing O(1).
+
+    `changed` is called whenever something may have become due sooner.
+    """
+
+    changed: Callable[[], None] = lambda: None
+    _heap: list[tuple[float, int, str]] = attrs.field(init=False, factory=list)
+    _entries: dict[str, tuple[int, T]] = attrs.field(init=False, factory=dict)
+    _ticket: int = attrs.field(init=False, default=0)
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def __contains__(self, id: str) -> bool:
+        return id in self._entries
+
+    def items(self) -> Iterator[T]:
+        """Iterate over what is kept, in no order."""
+        return (item for _, item in list(self._entries.values()))
+
+    def get(self, id: str) -> T | None:
+        """Return what is kept under an id."""
+        entry = self._entries.get(id)
+        return None if entry is None else entry[1]
+
+    def put(self, id: str, at: float | None, item: T) -> None:
+        """Keep `item`, due at the instant `at` (None: never), instead of what had its id."""
+        self._ticket += 1
+        self._entries[id] = (self._ticket, item)
+        if at is not None:
+            heapq.heappush(self._heap, (at, self._ticket, id))
+            self.changed()
+
+    def remove(self, id: str) -> T | None:
+        """Forget an id; return what it had."""
+        entry = self._entries.pop(id, None)
+        if len(self._heap) > 2 * len(self._entries) + _COMPACT:
+            self._heap = [item for item in self._heap if self._live(item)]
+            heapq.heapify(self._heap)
+        return None if entry is None else entry[1]
+
+    def next_due(self) -> float | None:
+        """Return the soonest instant, or None."""
+        while self._heap and not self._live(self._heap[0]):
+            heapq.heappop(self._heap)
+        return self._heap[0][0] if self._heap else None
+
+    def take_due(self, now: float, limit: int) -> list[Due[T]]:
+        """Take up to `limit` entries due at or before `now`. They stay known until rearmed."""
+        taken: list[Due[T]] = []
+        while len(taken) < limit:
+            at = self.next_due()
+            if at is None or at > now:
+                break
+            _, ticket, id = heapq.heappop(self._heap)
+            taken.append(Due(id, at, self._entries[id][1], ticket))
+        return taken
+
+    def rearm(self, due: Due[T], at: float | None) -> bool:
+        """Set the next instant of a taken entry, or forget it (None).
+
+        Does nothing and returns False when its id was removed or put anew in the meantime.
+        """
+        entry = self._entries.get(due.id)
+        if entry is None or entry[0] != due.ticket:
+            return False
+        if at is None:
+            self.remove(due.id)
+        else:
+            self.put(due.id, at, due.item)
+        return True
+
+    def _live(self, item: tuple[float, int, str]) -> bool:
+        entry = self._entries.get(item[2])
+        return entry is not None and entry[0] == item[1]

@@ -1,0 +1,244 @@
+"""The scheduler actor: waits for what is due, claims it, has it done, and answers meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from uuid import uuid4
+
+import attrs
+import structlog
+import trio
+
+from channels.bus import Bus
+from channels.clock import WallClock
+from channels.crashpoints import crash_point, declare_crash_points
+from channels.errors import RemoteError
+from channels.mailbox import Inbox, Message
+from channels.messages import Sent
+from channels.outbox import Outbox
+from cronactor.actions import Actions, Claim, is_fixed
+from cronactor.agenda import Agenda, Due
+from cronactor.catchup import LateOneShots, Plan, plan_cron, plan_once
+from cronactor.jobs import Job, Schedule
+from cronactor.ledger import Entry
+from cronactor.messages import SCHEDULER, SchedulerRefused
+from cronactor.recovery import reconcile_events, recover
+from cronactor.reminder import Reminder
+from cronactor.requests import Requests
+from cronactor.store import ReminderStore
+
+__all__ = ["SCHEDULER", "Scheduler"]
+
+log = structlog.get_logger()
+
+declare_crash_points("scheduler.before_claim", "scheduler.after_claim")
+
+PROCESS = uuid4().hex
+"""Names this process: the schedules it was given stay in force when only the scheduler restarts."""
+
+BATCH = 1000
+_SHORTEST = 0.0005
+_PURGE_EVERY = 3600.0
+
+
+@attrs.define(eq=False, kw_only=True)
+class Scheduler:
+    """Actor of the address `scheduler`; a new one is made for each generation.
+
+    `late_one_shots`: what becomes of a one-shot whose time passed while nothing ran. `wake` is the
+    longest sleep, in seconds, before the wall clock is read again: it may have jumped. `epoch`
+    names the process; schedules wait for a ScheduleSet of their agent in each new one.
+
+    Draining: no new claims, running actions finish. A cancel leaves what runs claimed without
+    outcome; the next generation recovers it.
+    """
+
+    store: ReminderStore
+    outbox: Outbox
+    bus: Bus | None
+    clock: WallClock
+    workspace_root: Path
+    timezone: str
+    locale: str = "es"
+    late_one_shots: LateOneShots = "deliver"
+    retention_days: float = 30
+    wake: float = 30.0
+    min_interval: float = 60.0
+    epoch: str = PROCESS
+    _agenda: Agenda[Job] = attrs.field(init=False)
+    _requests: Requests = attrs.field(init=False)
+    _actions: Actions = attrs.field(init=False)
+    _nursery: trio.Nursery = attrs.field(init=False)
+    _changed: trio.Event = attrs.field(init=False, factory=trio.Event)
+    _running: dict[str, int] = attrs.field(init=False, factory=dict)
+    _draining: bool = attrs.field(init=False, default=False)
+    _purged_at: float = attrs.field(init=False, default=float("-inf"))
+
+    def __attrs_post_init__(self) -> None:
+        self._agenda = Agenda(self._poke)
+        self._requests = Requests(
+            store=self.store,
+            agenda=self._agenda,
+            clock=self.clock,
+            timezone=self.timezone,
+            locale=self.locale,
+            epoch=self.epoch,
+            min_interval=self.min_interval,
+        )
+
+    async def run(
+        self,
+        inbox: Inbox,
+        *,
+        task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED,
+    ) -> None:
+        """Serve until drained. Ready once what an earlier generation left open is taken up."""
+        token = await self.store.ledger.begin()
+        self._actions = Actions(
+            ledger=self.store.ledger,
+            outbox=self.outbox,
+            bus=self.bus,
+            clock=self.clock,
+            workspace_root=self.workspace_root,
+            token=token,
+        )
+        await self._load()
+        async with trio.open_nursery() as listening:
+            if self.bus is not None:
+                await listening.start(self._note_events, self.bus)
+            async with trio.open_nursery() as self._nursery:
+                self._start(await recover(self.store, self.outbox, self._actions))
+                self._nursery.start_soon(self._keep_time)
+                task_status.started()
+                async for message in inbox:
+                    await self._handle(message)
+                self._draining = True
+                self._poke()
+            listening.cancel_scope.cancel()
+
+    async def _load(self) -> None:
+        for reminder in await self.store.load_active():
+            self._agenda.put(reminder.id, reminder.next_due, reminder)
+        for schedule in await self.store.schedules(epoch=self.epoch):
+            self._agenda.put(schedule.id, schedule.next_due, schedule)
+
+    async def _handle(self, message: Message) -> None:
+        try:
+            message.reply(await self._requests.answer(message.body))
+        except SchedulerRefused as refused:
+            if not message.fail(refused):
+                log.warning("request_refused", why=str(refused))
+        except Exception as error:  # a bad request must not end the scheduler
+            log.exception("request_failed", request=type(message.body).__name__)
+            message.fail(RemoteError(f"the scheduler failed: {type(error).__name__}: {error}"))
+
+    # -- time -------------------------------------------------------------------------------------
+
+    def _poke(self) -> None:
+        self._changed.set()
+
+    async def _keep_time(self) -> None:
+        """Claim what is due, then sleep until something may be: capped, for the clock may jump."""
+        while not self._draining:
+            self._changed = trio.Event()
+            await self._fire_due()
+            await self._purge()
+            upcoming = self._agenda.next_due()
+            now = self.clock.now()
+            pause = self.wake if upcoming is None else min(upcoming - now, self.wake)
+            with trio.move_on_after(max(pause, _SHORTEST)):
+                await self._changed.wait()
+
+    async def _fire_due(self) -> None:
+        now = self.clock.now()
+        due = self._agenda.take_due(now, BATCH)
+        if not due:
+            return
+        entries = [self._entry(each, now) for each in due]
+        crash_point("scheduler.before_claim")
+        claimed = await self.store.ledger.claim(self._actions.token, entries, now)
+        crash_point("scheduler.after_claim")
+        for each, entry in zip(due, entries, strict=True):
+            self._agenda.rearm(each, entry.plan.next_due)
+            _log_unfired(entry)
+        jobs = {entry.job.id: entry.job for entry in entries}
+        self._start([Claim(occurrence, jobs[occurrence.schedule_id]) for occurrence in claimed])
+
+    def _entry(self, due: Due[Job], now: float) -> Entry:
+        job = due.item
+        try:
+            plan = self._plan(job, due.at, now)
+        except Exception as error:  # a row that should never have been kept: it ends, others go on
+            log.exception("schedule_unusable", id=job.id)
+            return Entry(job, due.at, Plan(due.at, None, None), fail=f"unusable: {error}")
+        if plan.fire is not None and self._running.get(job.id) and isinstance(job, Schedule):
+            return Entry(job, due.at, plan, skip="overlap: the previous run is still going")
+        return Entry(job, due.at, plan)
+
+    def _plan(self, job: Job, due: float, now: float) -> Plan:
+        if isinstance(job, Schedule):
+            return plan_cron(job.config.cron, job.timezone, due, now)
+        if job.cron is None:
+            return plan_once(due, now, self.late_one_shots)
+        return plan_cron(job.cron, job.timezone, due, now)
+
+    def _start(self, claims: Sequence[Claim]) -> None:
+        """Begin claimed occurrences: fixed ones together, each model run in a task of its own."""
+        fixed = [claim for claim in claims if is_fixed(claim.job)]
+        if fixed:
+            self._nursery.start_soon(self._actions.deliver, fixed, name="scheduler: deliver")
+        for claim in claims:
+            if not is_fixed(claim.job):
+                run = partial(self._run_model, claim)
+                self._nursery.start_soon(run, name=f"scheduler: {claim.id}")
+
+    async def _run_model(self, claim: Claim) -> None:
+        id = claim.job.id
+        self._running[id] = self._running.get(id, 0) + 1
+        try:
+            await self._actions.ask(claim)
+        finally:
+            self._running[id] -= 1
+            if not self._running[id]:
+                del self._running[id]
+
+    # -- housekeeping -----------------------------------------------------------------------------
+
+    async def _purge(self) -> None:
+        now = self.clock.now()
+        if abs(now - self._purged_at) < _PURGE_EVERY:
+            return
+        self._purged_at = now
+        gone = await self.store.purge(now - self.retention_days * 86400)
+        if gone:
+            log.info("reminders_purged", rows=gone)
+        await reconcile_events(self.store, self.outbox)
+
+    async def _note_events(
+        self, bus: Bus, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
+    ) -> None:
+        """Keep the event ids of what was said; many at once in one write."""
+        with bus.subscribe("sent", capacity=4096) as sent:
+            task_status.started()
+            while True:
+                events = [await sent.receive()]
+                while sent.statistics().depth:
+                    events.append(sent.receive_nowait())
+                await self._keep_events(events)
+
+    async def _keep_events(self, events: Sequence[Sent]) -> None:
+        pairs = [(sent.event_id, sent.txn_id) for sent in events if sent.txn_id.startswith("occ-")]
+        if pairs:
+            await self.store.ledger.set_events([(txn, event) for event, txn in pairs])
+
+
+def _log_unfired(entry: Entry) -> None:
+    missed = entry.plan.missed
+    if missed is not None:
+        log.warning("occurrences_missed", id=entry.job.id, count=missed.count, reason=missed.reason)
+    if entry.skip:
+        log.warning("schedule_skipped", id=entry.job.id, reason=entry.skip)
+    if isinstance(entry.job, Reminder) and entry.plan.fire is None and entry.job.one_shot:
+        log.info("reminder_auto_removed", id=entry.job.id)

@@ -13,7 +13,7 @@ from cronactor.messages import (
     ReminderAdded,
     SchedulerRefused,
 )
-from cronactor.reminder import DELETED, Reminder
+from cronactor.reminder import Reminder
 from tools.reminder.sayings import added, deleted, listed, say
 from tools.tool import Tool, ToolContext, ToolError, tool
 
@@ -83,13 +83,7 @@ async def delete_reminder(ctx: ToolContext, id: str) -> str:
     """
     room, _ = _place(ctx)
     wanted = id.strip().strip("[]").lower()
-    try:
-        reminder: Reminder = await _ask(ctx, DeleteReminder(wanted, room, ctx.locale))
-    except ToolError:
-        gone = await _deleted_before(ctx, wanted, room)
-        if gone is None:
-            raise
-        return deleted(gone, ctx.locale, already=True)
+    reminder: Reminder = await _ask(ctx, DeleteReminder(wanted, room, ctx.locale))
     return deleted(reminder, ctx.locale)
 
 
@@ -107,12 +101,6 @@ def _when(ctx: ToolContext, time: str | None, recurring: bool, cron: str | None)
     if not (time or cron):
         raise ToolError(say("when", ctx.locale))
     return cron or time
-
-
-async def _deleted_before(ctx: ToolContext, id: str, room: str) -> Reminder | None:
-    """A repeated call finds its own work done: that is a success, and told as what it is."""
-    kept: tuple[Reminder, ...] = await _ask(ctx, ListReminders(room=room, all=True))
-    return next((one for one in kept if one.id == id and one.state == DELETED), None)
 
 
 async def _ask(ctx: ToolContext, request: object) -> Any:

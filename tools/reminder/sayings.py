@@ -37,10 +37,6 @@ _TEXTS: Final = {
         "There are {n} active reminders in this room ({zone} time):",
     ),
     "deleted": ("Recordatorio eliminado: «{message}». [{id}]", "Deleted: “{message}”. [{id}]"),
-    "already_deleted": (
-        "Ese recordatorio ya está eliminado: «{message}». [{id}]",
-        "That reminder is deleted already: “{message}”. [{id}]",
-    ),
     "refused": ("No se ha podido: {why}.", "That was not possible: {why}."),
     "when": (
         "No he puesto el recordatorio: falta el momento. Da `time` (por ejemplo `mañana a las 9`) "
@@ -118,11 +114,10 @@ def _local(instant: float | None, zone: str) -> str:
     return moment.strftime("%Y-%m-%d %H:%M:%S" if moment.second else "%Y-%m-%d %H:%M")
 
 
-def deleted(reminder: Reminder, locale: str, *, already: bool = False) -> str:
+def deleted(reminder: Reminder, locale: str) -> str:
     """Confirm that a reminder is gone."""
     message = " ".join(reminder.message.split())
-    key = "already_deleted" if already else "deleted"
-    return say(key, locale, message=message, id=reminder.id)
+    return say("deleted", locale, message=message, id=reminder.id)
 
 
 def _sentence(text: str) -> str:

@@ -33,7 +33,7 @@ _HOMES = {
     ),
     "channels.messages": ("StopReason",),
     "channels.topics": ("Subscription",),
-    "channels.database": ("Database", "Migration"),
+    "channels.database": ("Database", "DatabaseError", "Migration"),
     "channels.inbox": ("EventInbox",),
     "channels.local": ("LocalRooms", "LocalTransport"),
     "channels.outbox": ("Outbox", "OutgoingMessage"),

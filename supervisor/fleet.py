@@ -10,7 +10,7 @@ from actors.agent import AgentLoop
 from actors.connection import Connection
 from actors.decision import AgentCard
 from actors.llm.providers import make_provider
-from actors.turn import AgentServices
+from actors.thinking import AgentServices
 from channels.local import LocalTransport
 from channels.mailbox import MailboxSpec, Overflow
 from channels.messages import CellState, StopReason

@@ -60,10 +60,13 @@ class Household:
     up: trio.Event = attrs.field(factory=trio.Event)
 
     @classmethod
-    def build(cls, services: Services, plan: Plan, *, in_thread: bool = True) -> Household:
+    def build(
+        cls, services: Services, plan: Plan, *, in_thread: bool = True, api: bool = True
+    ) -> Household:
         """Build the tree that a plan asks for; nothing runs yet.
 
-        `in_thread`: reload reads files in a worker thread (False under virtual clocks).
+        `in_thread`: reload reads files in a worker thread (False under virtual clocks). `api`: with
+        the HTTP API, which needs real sockets.
         """
         fleet = Fleet.of(services, plan)
         house = House(fleet, services.clock.now())
@@ -71,7 +74,11 @@ class Household:
         children = [
             _infrastructure("scheduler", lambda: _scheduler(fleet), rules.start_seconds),
             _infrastructure("orchestrator", lambda: _orchestrator(fleet), rules.start_seconds),
-            _infrastructure("api", lambda: _api(house), rules.start_seconds, addressed=False),
+            *(
+                [_infrastructure("api", lambda: _api(house), rules.start_seconds, addressed=False)]
+                if api
+                else []
+            ),
             attrs.evolve(
                 _infrastructure("agents", fleet.build, rules.start_seconds, addressed=False),
                 start_timeout=(2 * rules.start_seconds + 2) * max(1, len(fleet.members)),
@@ -91,6 +98,13 @@ class Household:
         )
         house.root = root
         return cls(services, fleet, house, root)
+
+    async def until_ready(self) -> None:
+        """Wait until the whole tree is up. A cancel ends the wait."""
+        with self.services.bus.subscribe(TOPIC) as changes:
+            while not self.house.ready().ready:
+                await anext(aiter(changes))
+        self.up.set()
 
 
 def _infrastructure(
@@ -263,10 +277,7 @@ async def _request_reload(household: Household) -> None:
 
 async def _say_ready(household: Household) -> None:
     """Log `ready` once, and tell a person at the terminal what to try."""
-    with household.services.bus.subscribe(TOPIC) as changes:
-        while not household.house.ready().ready:
-            await anext(aiter(changes))
-    household.up.set()
+    await household.until_ready()
     fleet = household.fleet
     log.info("ready", pid=os.getpid(), agents=sorted(fleet.members))
     print(started_text(fleet.services.workspace, fleet.config), flush=True)

@@ -23,17 +23,19 @@ settings.load_profile("vivero")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--seed", type=int, default=None, help="seed of the random tests (each prints its own)")
+    parser.addoption(
+        "--seed", type=int, default=None, help="seed of the random tests (each prints its own)"
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "sweep: has a large figure for ./dev soak")
-    config.addinivalue_line("markers", "promise(*names): the promises of the design this test would see broken")
+    config.addinivalue_line(
+        "markers", "promise(*names): the promises of the design this test would see broken"
+    )
     chosen = config.getoption("--seed")
     if chosen is not None and hasattr(config.option, "hypothesis_seed"):
         config.option.hypothesis_seed = chosen
-
-
 
 
 @pytest.fixture
@@ -76,9 +78,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(
-    item: pytest.Item, call: pytest.CallInfo[None]
-) -> Iterator[None]:
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
     report = yield
     if os.environ.get("REQUIRE_ALL") and report.skipped and not hasattr(report, "wasxfail"):
         report.outcome = "failed"

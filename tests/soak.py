@@ -17,8 +17,14 @@ ROOT = Path(__file__).parent.parent
 def main() -> int:
     started = time.time()
     command = [sys.executable, "-m", "pytest", "-m", "sweep", "-n", "2", "--dist", "worksteal"]
-    code = subprocess.run([*command, *sys.argv[1:]], cwd=ROOT, env=os.environ | {"VIVERO_SOAK": "1"}).returncode
-    last = json.loads(LEDGER.read_text()) if LEDGER.exists() and LEDGER.stat().st_mtime >= started else {}
+    code = subprocess.run(
+        [*command, *sys.argv[1:]], cwd=ROOT, env=os.environ | {"VIVERO_SOAK": "1"}
+    ).returncode
+    last = (
+        json.loads(LEDGER.read_text())
+        if LEDGER.exists() and LEDGER.stat().st_mtime >= started
+        else {}
+    )
     print(f"\n{'sweep':70} {'result':8} covered")
     for nodeid, run in sorted(last.items()):
         if run.get("figures"):

@@ -75,6 +75,8 @@ def test_a_package_exports_what_all_says(package: str) -> None:
 
 def test_importing_the_supervisor_package_loads_nothing_heavy() -> None:
     code = "import sys, supervisor; print(sorted({m.split('.')[0] for m in sys.modules}))"
-    found = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    found = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
+    )
     loaded = set(ast.literal_eval(found.stdout))
     assert not loaded & (LAZY | {"trio", "starlette", "hypercorn", "pydantic", "sqlite_utils"})

@@ -27,5 +27,5 @@ class VirtualClock:
         return self.base + self.offset + (current - self._started)
 
     def step(self, seconds: float) -> None:
-        """Jump the civil time by this many seconds (negative: backwards); monotonic time is untouched."""
+        """Jump the civil time by this many seconds (negative: backwards), not Trio's own time."""
         self.offset += seconds

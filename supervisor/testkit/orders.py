@@ -19,7 +19,7 @@ class OrderFailure(AssertionError):
     """A run failed under one task order; `seed` brings it back."""
 
     def __init__(self, seed: int, cause: BaseException) -> None:
-        super().__init__(f"task order {seed} fails: {cause!r} (repeat: run_in_order(..., seed={seed}))")
+        super().__init__(f"task order {seed} fails: {cause!r} (run_in_order with seed={seed})")
         self.seed = seed
 
 

@@ -69,14 +69,18 @@ class Supervisor:
         for line in self.process.stdout:
             self.stdout.append(line)
 
-    def wait_for(self, matches: Callable[[dict[str, Any]], bool], timeout: float = 15) -> dict[str, Any]:
+    def wait_for(
+        self, matches: Callable[[dict[str, Any]], bool], timeout: float = 15
+    ) -> dict[str, Any]:
         """Return the next log entry that matches; each entry is looked at once."""
         deadline = time.monotonic() + timeout
         while True:
             try:
                 entry = self._fresh.get(timeout=max(0.0, deadline - time.monotonic()))
             except queue.Empty:
-                raise AssertionError(f"not logged within {timeout} s; the log: {self.tail()}") from None
+                raise AssertionError(
+                    f"not logged within {timeout} s; the log: {self.tail()}"
+                ) from None
             if entry is None:
                 raise AssertionError(f"ended with {self.process.wait()}; the log: {self.tail()}")
             if matches(entry):
@@ -84,7 +88,8 @@ class Supervisor:
 
     def wait_event(self, event: str, timeout: float = 15, **fields: object) -> dict[str, Any]:
         return self.wait_for(
-            lambda e: e.get("event") == event and all(e.get(k) == v for k, v in fields.items()), timeout
+            lambda e: e.get("event") == event and all(e.get(k) == v for k, v in fields.items()),
+            timeout,
         )
 
     def wait_ready(self, timeout: float = 20) -> float:
@@ -144,7 +149,9 @@ def supervisor(workspace: Path, *arguments: str, ready: bool = True) -> Iterator
         running.finish()
 
 
-def agentctl(workspace: Path, *arguments: str, timeout: float = 40) -> subprocess.CompletedProcess[str]:
+def agentctl(
+    workspace: Path, *arguments: str, timeout: float = 40
+) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [str(AGENTCTL), "--workspace", str(workspace), *arguments],
         cwd=ROOT,

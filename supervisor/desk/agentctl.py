@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import getpass
+import math
 import os
 import sys
 import time
@@ -113,6 +114,12 @@ def cron_run(me: Caller, schedule: str) -> int:
     return 1 if run["outcome"] in ("failed", "skipped") else 0
 
 
+def _number(_: click.Context, parameter: click.Parameter, value: float | None) -> float | None:
+    if value is not None and math.isnan(value):
+        raise click.BadParameter("nan", param=parameter)
+    return value
+
+
 # -- doing --------------------------------------------------------------------------------------
 
 
@@ -170,7 +177,7 @@ def _switch(me: Caller, id: str, verb: str) -> None:
 @click.argument("text", nargs=-1, required=True)
 @click.option("--as", "name", help="@name")
 @click.option("--as-bot", is_flag=True)
-@click.option("--wait", type=click.FloatRange(0, 86_400), metavar="SECONDS")
+@click.option("--wait", type=click.FloatRange(0, 86_400), callback=_number, metavar="SECONDS")
 @caller
 def say(
     me: Caller, room: str, text: tuple[str, ...], name: str | None, as_bot: bool, wait: float | None

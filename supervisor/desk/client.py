@@ -49,10 +49,11 @@ class _SocketConnection(http.client.HTTPConnection):
         super().__init__("localhost")
         self._path = path
         self._until = until
+        self.wire = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
 
     def connect(self) -> None:
         """Connect within the time that is left."""
-        self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.sock = self.wire
         self.wait_less()
         self.sock.connect(str(self._path))
 
@@ -61,7 +62,12 @@ class _SocketConnection(http.client.HTTPConnection):
         left = self._until - time.monotonic()
         if left <= 0:
             raise TimeoutError
-        self.sock.settimeout(left)
+        self.wire.settimeout(left)
+
+    def close(self) -> None:
+        """Close, also when `getresponse` has let the socket go already."""
+        super().close()
+        self.wire.close()
 
 
 class Client:
@@ -118,6 +124,7 @@ class Client:
         """
         query = {"topics": ",".join(topics), "since": since}
         connection = _SocketConnection(self._path, until)
+        response = None
         try:
             response = self._open(connection, "GET", _target(("events",), query), None)
             if response.status != 200:
@@ -128,6 +135,8 @@ class Client:
         except (OSError, http.client.HTTPException) as error:
             raise NoAnswer(_why(error)) from error
         finally:
+            if response is not None:
+                response.close()
             connection.close()
 
 
@@ -166,6 +175,6 @@ def _read(response: http.client.HTTPResponse) -> Any:
 
 
 def _why(error: BaseException) -> str:
-    if isinstance(error, TimeoutError):
+    if isinstance(error, (TimeoutError, BlockingIOError)):  # the latter: its backlog is full
         return "timeout"
     return str(error) or type(error).__name__

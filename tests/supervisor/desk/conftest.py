@@ -50,6 +50,7 @@ class FakeOffice:
         self.report: ReloadReport | None = None
         self.error: Exception | None = None
         self.replies: list[str] = []
+        self.spoken = trio.Event()
         self.readers: list[tuple[str, trio.MemorySendChannel[Any]]] = []
 
     def agents(self) -> Sequence[str]:
@@ -91,6 +92,7 @@ class FakeOffice:
     async def say(self, room: str, text: str, sender: str, as_bot: bool) -> Line:
         self._room(room)
         self.said.append((room, text, sender, as_bot))
+        self.spoken.set()
         line = self.add(sender, text)
         for reply in self.replies:
             self.add("asistente", reply, "asistente")

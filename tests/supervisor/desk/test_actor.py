@@ -135,7 +135,7 @@ async def test_answers_are_neither_cached_framed_nor_sniffed(
     assert "server" not in headers
 
 
-# -- host and origin --------------------------------------------------------------------------------
+# -- host and origin ------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("path", ["/healthz", "/metrics", "/", "/api/status", "/api/session"])
@@ -208,7 +208,7 @@ async def test_http2_spoken_by_knowledge_meets_the_same_guard(running: Any) -> N
                         return
 
 
-# -- peers that cost --------------------------------------------------------------------------------
+# -- peers that cost ------------------------------------------------------------------------------
 
 
 async def test_garbage_is_answered_or_dropped_and_others_served(
@@ -302,7 +302,7 @@ async def test_more_connections_than_allowed_are_closed_at_once(start_api: Any) 
             await stream.aclose()
 
 
-# -- event streams ----------------------------------------------------------------------------------
+# -- event streams --------------------------------------------------------------------------------
 
 
 async def listen(port: int, token: str, query: str = "", **headers: str) -> trio.SocketStream:
@@ -333,7 +333,7 @@ async def test_happenings_arrive_with_topic_id_and_data(running: Any, change: An
         running.office.add("@ana", "hola\nqué tal")
         running.office.publish("supervision", change)
         data = await read_until(stream, b'"reason":"reload"}\n\n')
-        assert "event: rooms/#taller\nid: ".encode() in data
+        assert b"event: rooms/#taller\nid: " in data
         assert b'"text":"hola\\nqu' in data
 
 
@@ -414,7 +414,7 @@ async def test_streams_are_limited(start_api: Any) -> None:
         await third.aclose()
 
 
-# -- starting and stopping ----------------------------------------------------------------------------
+# -- starting and stopping ------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("how", ["drain", "cancel"])
@@ -490,9 +490,8 @@ async def test_a_stale_socket_is_replaced_and_a_file_is_not(start_api: Any, plac
     stale = socket.socket(socket.AF_UNIX)
     stale.bind(str(places.socket))
     stale.close()
-    async with start_api():
-        async with await trio.open_unix_socket(str(places.socket)):
-            pass
+    async with start_api(), await trio.open_unix_socket(str(places.socket)):
+        pass
     places.socket.write_text("precious")
     with pytest.raises(FileExistsError):
         bind_unix(places.socket)
@@ -509,10 +508,11 @@ def test_a_configured_port_that_is_taken_is_an_error() -> None:
 
 
 def test_the_default_port_gives_way_to_the_next_free_one() -> None:
-    with bind_tcp("127.0.0.1", None, Texts()) as first:
-        with bind_tcp("127.0.0.1", None, Texts()) as second:
-            ports = first.getsockname()[1], second.getsockname()[1]
-    assert DEFAULT_PORT <= ports[0] < ports[1]
+    with (
+        bind_tcp("127.0.0.1", None, Texts()) as first,
+        bind_tcp("127.0.0.1", None, Texts()) as second,
+    ):
+        assert DEFAULT_PORT <= first.getsockname()[1] < second.getsockname()[1]
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "192.168.1.1", "example.org", "::", ""])

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import socket
+import sys
 from collections.abc import Callable
 from contextlib import ExitStack
+from importlib import import_module
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import attrs
 import trio
 
-from supervisor.desk.api import Desk
 from supervisor.desk.boundary import App, Boundary, Guard, Limits
 from supervisor.desk.feed import Feed
 from supervisor.desk.office import Office
@@ -20,7 +21,12 @@ from supervisor.desk.server import Door, bind_tcp, bind_unix, keep_token, write_
 from supervisor.desk.texts import Texts
 from supervisor.logs import hide
 
+if TYPE_CHECKING:
+    from supervisor.desk.api import Desk
+
 __all__ = ["Api", "Drains", "Places"]
+
+_APP, _PROTOCOL = "supervisor.desk.api", "hypercorn.trio.tcp_server"
 
 
 @attrs.frozen
@@ -76,14 +82,15 @@ class Api:
             stack.callback(_forget, self._places.socket)
             stack.callback(_forget, self._places.url)
             port = tcp.getsockname()[1]
-            desk = Desk(self._office, feed, self._texts, self._limits, token, port)
-            guard = Guard(desk, token, port, self._texts, sign_in_page)
             async with trio.open_nursery() as nursery:
                 await nursery.start(feed.run, self._office)
-                await nursery.start(self._door("socket", unix, desk).serve)
-                await nursery.start(self._door("tcp", tcp, guard).serve)
                 self._tell_url(token, port)
                 task_status.started()
+                make_desk = await _load()
+                desk = make_desk(self._office, feed, self._texts, self._limits, token, port)
+                guard = Guard(desk, token, port, self._texts, sign_in_page)
+                nursery.start_soon(self._door("socket", unix, desk).serve)
+                nursery.start_soon(self._door("tcp", tcp, guard).serve)
                 await inbox.wait_draining()
                 nursery.cancel_scope.cancel()
 
@@ -97,6 +104,16 @@ class Api:
         url = f"http://{host}:{port}/#token={token}"
         write_private(self._places.url, url + "\n")
         self._announce(url)
+
+
+async def _load() -> type[Desk]:
+    """Import starlette and hypercorn off the loop: both doors listen already, and callers queue."""
+    if not all(module in sys.modules for module in (_APP, _PROTOCOL)):
+        for module in (_APP, _PROTOCOL):
+            await trio.to_thread.run_sync(import_module, module)
+    from supervisor.desk.api import Desk
+
+    return Desk
 
 
 class Drains(Protocol):

@@ -26,7 +26,6 @@ _TEXTS: dict[str, tuple[str, str]] = {
     "too_slow": ("el cuerpo tarda demasiado en llegar", "the body takes too long to arrive"),
     "unknown_agent": ("no hay ningún agente {id}", "there is no agent {id}"),
     "too_many": ("demasiadas conexiones de eventos a la vez", "too many event streams at once"),
-    "unknown_room": ("no hay ninguna sala {room}", "there is no room {room}"),
     "is_agent": (
         "{name} es un agente: nadie puede hablar en su nombre",
         "{name} is an agent: nobody may speak for it",

@@ -112,7 +112,11 @@ def _took(run: Answer) -> str | None:
 
 def reloads(results: Iterable[Answer], texts: Texts) -> str:
     """Return one sentence an agent."""
-    keys = ("id", "generation", "error")
-    return "\n".join(
-        texts(result["outcome"], **{key: clean(result[key]) for key in keys}) for result in results
-    )
+    return "\n".join(_reload_line(result, texts) for result in results)
+
+
+def _reload_line(result: Answer, texts: Texts) -> str:
+    values = {key: clean(result[key]) for key in ("id", "generation", "error")}
+    line = texts(result["outcome"], **values)
+    shown = result["outcome"] == "failed" or not result["error"]
+    return line if shown else f"{line} ({values['error']})"

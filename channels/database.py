@@ -47,6 +47,7 @@ Job = Callable[[sqlite_utils.Database], T]
 
 BUSY_SECONDS = 5.0
 CLOSE_SECONDS = 5.0
+MEMORY = Path(":memory:")
 
 
 @attrs.frozen
@@ -81,7 +82,7 @@ class Database:
         threaded: bool = True,
         busy_timeout: float = BUSY_SECONDS,
     ) -> Opening:
-        """Open (or create, mode 0600) the file and bring its schema up to date.
+        """Open (or create, mode 0600) the file, or `:memory:`, and bring its schema up to date.
 
         `migrations` is everything this version knows of the file, oldest first. `busy_timeout` is
         the longest wait in seconds for another process. `threaded=False` runs operations in the
@@ -224,7 +225,8 @@ def _connect(
 ) -> sqlite_utils.Database:
     conn = None
     try:
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+        if path != MEMORY:
+            os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
         conn = sqlite3.connect(
             path, timeout=busy_timeout, isolation_level=None, check_same_thread=False
         )

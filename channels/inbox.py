@@ -62,6 +62,7 @@ MIGRATIONS = (
 Also = Callable[[sqlite_utils.Database], None]
 
 MAX_EVENT_AGE = 86_400.0
+ALREADY_ANSWERING = "already_answering"
 
 
 class EventInbox:
@@ -129,7 +130,9 @@ class EventInbox:
         """Run a pure rule on an open slot's facts and make its decision true, in one transaction.
 
         A slot that is not open is left as it is. A dispatch counts the slot's turn in its chain,
-        once however often the slot is dispatched again. Raises KeyError for an unknown slot.
+        once however often the slot is dispatched again. No agent gets two slots of one event: a
+        dispatch that only names such agents becomes `Decline("already_answering")`. Raises KeyError
+        for an unknown slot.
         """
         now, known = self._clock.now(), self._known
 
@@ -138,10 +141,9 @@ class EventInbox:
             if slot.state != "open":
                 return Decided((slot,), None)
             gathered = facts.gather(db, slot, known, now)
-            decision = choose(gathered)
-            done = _carry_out(db, gathered, decision, now)
+            done = _carry_out(db, gathered, choose(gathered), now)
             crash_point("inbox.in_decide")
-            return Decided(done, decision)
+            return done
 
         decided = await self._db.write(work)
         crash_point("inbox.after_decide")
@@ -358,7 +360,7 @@ def _also(db: sqlite_utils.Database, also: Also | None) -> None:
 
 def _carry_out(
     db: sqlite_utils.Database, gathered: SlotFacts, decision: Decision, now: float
-) -> tuple[Slot, ...]:
+) -> Decided:
     slot = gathered.slot
     match decision:
         case Dispatch():
@@ -373,23 +375,22 @@ def _carry_out(
             slots.give_back_if_silent(db, slot)
         case Hold(reason):
             slots.hold(db, slot.id, reason, now)
-    return (_known_slot(db, slot.id),)
+    return Decided((_known_slot(db, slot.id),), decision)
 
 
 def _dispatch(
     db: sqlite_utils.Database, gathered: SlotFacts, decision: Dispatch, now: float
-) -> tuple[Slot, ...]:
-    """Dispatch to the first agent; each other that has no slot of this event gets one."""
-    first, *others = decision.agents
+) -> Decided:
+    """Dispatch to the first agent that holds no other slot of this event; the rest get their own."""
     slot = gathered.slot
-    done = [slots.dispatch(db, slot, first, decision.rule, now)]
-    taken = {first, *(sibling.agent for sibling in gathered.siblings)}
-    for agent in others:
-        if agent in taken:
-            continue
-        taken.add(agent)
+    busy = {sibling.agent for sibling in gathered.siblings}
+    free = [agent for agent in dict.fromkeys(decision.agents) if agent not in busy]
+    if not free:
+        return _carry_out(db, gathered, Decline(ALREADY_ANSWERING), now)
+    done = [slots.dispatch(db, slot, free[0], decision.rule, now)]
+    for agent in free[1:]:
         extra = slots.open_slot(
             db, event_id=slot.event_id, room=slot.room, chain=slot.chain, now=now
         )
         done.append(slots.dispatch(db, _known_slot(db, extra), agent, decision.rule, now))
-    return tuple(done)
+    return Decided(tuple(done), decision)

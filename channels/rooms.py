@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, Protocol
 
@@ -13,7 +14,7 @@ __all__ = ["RoomEvent", "Transport", "TransportError", "TransportState", "text_c
 
 TransportState = Literal["running", "reconnecting"]
 
-CONTROL_VERBS = ("stop", "yes", "no")
+_CONTROL = re.compile(r"\s*!(stop|yes|no)(?:\s(.*))?", re.IGNORECASE | re.DOTALL)
 
 
 @attrs.frozen
@@ -65,11 +66,8 @@ class RoomEvent:
     @property
     def control(self) -> tuple[str, str] | None:
         """(verb, argument) of `!stop`, `!yes ID`, `!no ID`; None for everything else."""
-        if self.kind != "message" or not self.text.lstrip().startswith("!"):
-            return None
-        verb, _, argument = self.text.strip()[1:].partition(" ")
-        verb = verb.casefold()
-        return (verb, argument.strip()) if verb in CONTROL_VERBS else None
+        found = _CONTROL.fullmatch(self.text) if self.kind == "message" else None
+        return (found[1].casefold(), (found[2] or "").strip()) if found else None
 
     @property
     def member(self) -> str:

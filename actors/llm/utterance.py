@@ -37,7 +37,7 @@ _SPANISH = words(
     "hola gracias favor quiero puedes haz hazme dime pon borra tengo hay"
 )
 _ENGLISH = words(
-    "the is to of and in an my you i what when where how please it for on do can not with this "
+    "the is to of and in an my me you i what when where how please it for on do can not with this "
     "that are be hello thanks make tell give want"
 )
 
@@ -76,16 +76,19 @@ def core(text: str, names: Iterable[str], *, courtesies: bool = True) -> str:
     before = None
     while before != text:
         before = text
-        text = _as_statement(text)
-        for pattern in (address, _LEADING) if courtesies else (address,):
-            found = pattern.match(fold(text))
-            if found and found.end() < len(text):
-                text = text[found.end() :]
+        text = _as_statement(_without_start(address, text))
+        if courtesies:
+            text = _without_start(_LEADING, text)
         for pattern in (ending, _TRAILING) if courtesies else (ending,):
             found = pattern.search(fold(text))
             if found and _complete(text[: found.start()]):
                 text = text[: found.start()]
     return text.strip()
+
+
+def _without_start(pattern: re.Pattern[str], text: str) -> str:
+    found = pattern.match(fold(text))
+    return text[found.end() :] if found and found.end() < len(text) else text
 
 
 def _as_statement(text: str) -> str:

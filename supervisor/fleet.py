@@ -11,6 +11,7 @@ from actors.connection import Connection
 from actors.decision import AgentCard
 from actors.llm.providers import make_provider
 from actors.thinking import AgentServices
+from channels.crashpoints import crash_point, declare_crash_points
 from channels.local import LocalTransport
 from channels.mailbox import MailboxSpec, Overflow
 from channels.messages import CellState, StopReason
@@ -29,6 +30,8 @@ from tools.toolbox import build as build_toolbox
 __all__ = ["CONNECTION", "LOOP", "Fleet", "Member"]
 
 CONNECTION, LOOP = "connection", "loop"
+
+declare_crash_points("reload.before_swap")
 
 
 @attrs.define(eq=False)
@@ -275,6 +278,7 @@ class Fleet:
             return await self.start(member, loaded)
         if member.loaded.value.matrix != loaded.value.matrix:
             await own.restart_child(CONNECTION, spec=self._connection_spec(loaded))
+        crash_point("reload.before_swap")
         await own.restart_child(LOOP, spec=self._loop_spec(loaded))
         member.loaded, member.problems = loaded, ()
         return self.generation(member)

@@ -11,6 +11,7 @@ import attrs
 import structlog
 import trio
 
+from channels.crashpoints import crash_point, declare_crash_points
 from channels.errors import BusError
 from channels.messages import Agents
 from config.loading import agent_ids
@@ -28,6 +29,14 @@ __all__ = ["Reloader", "UnknownAgents", "take_request"]
 
 SCHEDULES_SECONDS = 10.0
 LIVE_KEYS = ("rooms", "known_bots")
+
+declare_crash_points(
+    "reload.after_take",
+    "reload.after_check",
+    "reload.after_swap",
+    "reload.before_schedules",
+    "reload.after_schedules",
+)
 
 log = structlog.get_logger("supervisor.reload")
 
@@ -54,6 +63,7 @@ def take_request(workspace: Workspace) -> tuple[str, ...]:
         workspace.reload_txt.rename(taken)
     except FileNotFoundError:
         return ()
+    crash_point("reload.after_take")
     try:
         text = taken.read_bytes()[:65_536].decode("utf-8", "replace")
     finally:
@@ -180,14 +190,18 @@ class Reloader:
             _log_problems(agent, error.problems)
             text = f"the configuration of {agent} is not valid"
             return self._failed(agent, text, error.problems)
+        crash_point("reload.after_check")
         try:
             generation = await (self.fleet.start if fresh else self.fleet.reload)(member, loaded)
         except SupervisionError as error:
             log.error("reload_failed", agent=agent, error=str(error))
             return self._failed(agent, str(error))
+        crash_point("reload.after_swap")
         self.fleet.announce_names()
         self._tell_orchestrator()
+        crash_point("reload.before_schedules")
         await self._set_schedules(member)
+        crash_point("reload.after_schedules")
         return self._succeeded(agent, generation, fresh)
 
     def _succeeded(self, agent: str, generation: int, fresh: bool) -> ReloadResult:

@@ -206,15 +206,12 @@ class Connection:
         while True:
             began = trio.current_time()
             events, after = await self.transport.events(cursor)
-            self._notice_catching_up(events, trio.current_time() - began)
+            if trio.current_time() - began >= LIVE_AFTER_SECONDS:
+                self._catching_up = False  # what lay ready would have come at once
             await self._admit(events, after)
             cursor = after
-
-    def _notice_catching_up(self, events: Sequence[RoomEvent], waited: float) -> None:
-        """What we had to wait for, or what is newer than the connection, is live from then on."""
-        newest = max((event.ts for event in events), default=float("-inf"))
-        if waited >= LIVE_AFTER_SECONDS or newest >= self._connected_at:
-            self._catching_up = False
+            if any(event.ts >= self._connected_at for event in events):
+                self._catching_up = False  # here ended what happened while we were away
 
     async def _admit(self, events: Sequence[RoomEvent], cursor: str) -> None:
         crash_point("connection.before_admit")

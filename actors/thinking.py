@@ -136,8 +136,8 @@ class _Thinking:
     async def _round(self, number: int, messages: tuple[ChatMessage, ...]) -> ModelOutput:
         if number < len(self.record.outputs):
             return self.record.outputs[number]
-        await trio.lowlevel.checkpoint_if_cancelled()
         crash_point("turn.before_model")
+        await trio.lowlevel.checkpoint_if_cancelled()
         last = number == self.agent.max_tool_rounds
         output = await complete(self.services.provider, self._request(messages, offer=not last))
         crash_point("turn.after_model")

@@ -61,8 +61,8 @@ async def run_turn(
     work = await _slot_work(agent, services, slot, own_user)
     text = await think(agent, services, work)
     ending = services.journal.ending(work.key, text)
-    await trio.lowlevel.checkpoint_if_cancelled()
     crash_point("turn.before_answer")
+    await trio.lowlevel.checkpoint_if_cancelled()
     if is_no_reply(text):
         done = await services.inbox.decline(slot.id, slot.attempt, "no_reply", also=ending)
         return TurnEnd.DECLINED if done else TurnEnd.INTERRUPTED

@@ -20,6 +20,7 @@ from config.problems import Problem
 from config.schema import AgentConfig, SupervisorConfig
 from supervisor.cell import CellInfo
 from supervisor.errors import NotSupervising
+from supervisor.logs import hide_secrets
 from supervisor.plan import Plan
 from supervisor.policy import Backoff, Exhausted, Intensity
 from supervisor.services import Services
@@ -200,7 +201,10 @@ class Fleet:
         }
 
     def announce_names(self) -> None:
-        """Tell inbox and rooms who is an agent and who a known bot."""
+        """Tell inbox and rooms who is an agent and who a known bot, and the log what is secret."""
+        for member in self.members.values():
+            if member.loaded is not None:
+                hide_secrets(member.loaded.value)
         self.services.inbox.set_agents(self.user_ids())
         self.services.inbox.set_known_bots(self.config.known_bots)
         self.services.rooms.set_agents(self.members)

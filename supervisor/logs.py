@@ -11,9 +11,20 @@ from collections.abc import Mapping, MutableMapping
 from datetime import datetime
 from typing import Any, Literal, TextIO
 
+import attrs
 import structlog
 
-__all__ = ["AUDIT_EVENTS", "configure", "hide", "lost_lines", "redact", "trace_text"]
+from config.secrets import Secret
+
+__all__ = [
+    "AUDIT_EVENTS",
+    "configure",
+    "hide",
+    "hide_secrets",
+    "lost_lines",
+    "redact",
+    "trace_text",
+]
 
 Event = MutableMapping[str, Any]
 
@@ -55,6 +66,18 @@ def hide(value: str) -> None:
     """Replace this exact text by `***` in every log line to come. Short values are ignored."""
     if len(value) >= _SHORTEST_SECRET:
         _hidden.add(value)
+
+
+def hide_secrets(config: Any) -> None:
+    """Hide every `Secret` inside an attrs config, however deep."""
+    if isinstance(config, Secret):
+        hide(config.reveal())
+    elif attrs.has(type(config)):
+        for field in attrs.fields(type(config)):
+            hide_secrets(getattr(config, field.name))
+    elif isinstance(config, (list, tuple)):
+        for item in config:
+            hide_secrets(item)
 
 
 def redact(value: Any, depth: int = 0) -> Any:

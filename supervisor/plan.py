@@ -26,18 +26,23 @@ class Plan:
 def read_supervisor(workspace: Workspace, ids: Sequence[str]) -> Loaded[SupervisorConfig]:
     """Read and check `supervisor.yaml`. Raises ConfigError with everything that is wrong."""
     from actors.checking import check_supervisor as check_actors
-
     from cronactor.checking import check_supervisor as check_time
 
     loaded = load_supervisor(workspace)
-    _refuse([*check_time(loaded), *check_actors(loaded, ids)])
+    _refuse([*check_time(loaded), *check_actors(loaded, ids), *_check_transport(loaded)])
     return loaded
+
+
+def _check_transport(loaded: Loaded[SupervisorConfig]) -> Sequence[Problem]:
+    if loaded.value.transport == "local":
+        return ()
+    text = "this version speaks in local rooms only: write `transport: local`"
+    return (loaded.source.problem("transport", message=text),)
 
 
 def read_agent(workspace: Workspace, agent: str, ids: Sequence[str]) -> Loaded[AgentConfig]:
     """Read and check one agent. Raises ConfigError with everything that is wrong."""
     from actors.checking import check as check_actors
-
     from cronactor.checking import check as check_time
     from tools.checking import check as check_tools
 

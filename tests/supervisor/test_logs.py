@@ -14,6 +14,7 @@ import structlog
 from hypothesis import given
 from hypothesis import strategies as st
 
+from config.schema import AgentConfig, LlmConfig
 from config.secrets import Secret
 from supervisor import logs
 
@@ -204,3 +205,9 @@ def test_anything_is_logged_on_one_line(event: str, fields: dict[str, Any]) -> N
         logs.configure(format, stream)  # type: ignore[arg-type]
         structlog.get_logger().info(event, **fields)
         assert len(stream.getvalue().splitlines()) == 1
+
+
+def test_every_secret_of_a_configuration_is_hidden() -> None:
+    llm = LlmConfig(provider="openai", api_key=Secret("sk-config-secret-1"))
+    logs.hide_secrets(AgentConfig(id="a", llm=llm))
+    assert logs.redact("called with sk-config-secret-1") == "called with ***"

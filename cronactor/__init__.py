@@ -24,12 +24,11 @@ if TYPE_CHECKING:
     from cronactor.phrases import At, Cron, Every, describe, parse
     from cronactor.reminder import Reminder
     from cronactor.schedule import fires, next_fire, parse_cron
-    from cronactor.scheduler import SCHEDULER, Scheduler
+    from cronactor.scheduler import Scheduler
     from cronactor.store import ReminderStore
     from cronactor.texts import CronError, PhraseError, ZoneError
 
 __all__ = [
-    "SCHEDULER",
     "AddReminder",
     "AddSchedule",
     "At",
@@ -80,7 +79,7 @@ _HOMES = {
     "phrases": ("At", "Cron", "Every", "describe", "parse"),
     "reminder": ("Reminder",),
     "schedule": ("fires", "next_fire", "parse_cron"),
-    "scheduler": ("SCHEDULER", "Scheduler"),
+    "scheduler": ("Scheduler",),
     "store": ("ReminderStore",),
     "texts": ("CronError", "PhraseError", "ZoneError"),
 }

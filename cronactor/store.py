@@ -110,12 +110,12 @@ class ReminderStore:
             values.append(room)
         if not all:
             where.append("state = 'active'")
-        order = "next_due IS NULL, next_due, created_at, id"
+        order = "next_due IS NULL, next_due, rowid"
         return await self._select(f"{' AND '.join(where)} ORDER BY {order}", *values)
 
     async def load_active(self) -> tuple[Reminder, ...]:
         """Return every active reminder, the soonest first. Rows that cannot be read are logged."""
-        return await self._select("state = 'active' ORDER BY next_due")
+        return await self._select("state = 'active' ORDER BY next_due, rowid")
 
     async def mark_fired(self, id: str, at: float) -> bool:
         """Record that a reminder spoke at the instant `at`; a one-shot is then done with.

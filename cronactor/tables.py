@@ -21,7 +21,7 @@ _STATEMENTS = (
         message TEXT NOT NULL, timezone TEXT NOT NULL, locale TEXT NOT NULL,
         created_at REAL NOT NULL, next_due REAL, cron TEXT, wall TEXT, fired_at REAL,
         state TEXT NOT NULL, idempotency_key TEXT NOT NULL UNIQUE, ended_at REAL
-    ) WITHOUT ROWID
+    )
     """,
     "CREATE INDEX reminders_due ON reminders(state, next_due)",
     "CREATE INDEX reminders_room ON reminders(room, state)",

@@ -126,7 +126,7 @@ jobs = st.tuples(
     st.one_of(anything, anything, values(1, 31)),
     st.one_of(anything, anything, values(1, 12)),
     st.one_of(anything, anything, values(0, 6)),
-).map(Job)
+).map(lambda f: Job((f[0], f[1], f[2], f[3], f[4])))
 
 TURNS = [
     ("Europe/Madrid", "2026-03-29T01:00"),

@@ -114,8 +114,10 @@ class AnthropicProvider(HttpProvider):
 
 
 def _messages(messages: list[ChatMessage]) -> list[dict[str, Any]]:
-    """Merge neighbours of one role: results of one round must come in one user message."""
+    """Merge neighbours of one role, and begin with a user: both are the API's rules."""
     merged: list[dict[str, Any]] = []
+    if messages and messages[0].role == "assistant":
+        merged.append({"role": "user", "content": [{"type": "text", "text": "…"}]})
     for message in messages:
         role = "assistant" if message.role == "assistant" else "user"
         blocks = _blocks(message)

@@ -33,6 +33,7 @@ _log = structlog.get_logger("llm")
 
 _CLOSE_SECONDS: Final = 2.0
 _COURTESY_SECONDS: Final = 2.0
+_LAST_BYTES_SECONDS: Final = 0.1
 _MAX_EVENT: Final = 4_000_000
 _PASSING: Final = (408, 409, 425, 429)
 
@@ -121,6 +122,7 @@ class _Reading:
         self._lines = _Lines()
         self._ready: deque[ModelEvent] = deque()
         self._ended = False
+        self._finished = False
 
     def __aiter__(self) -> _Reading:
         return self
@@ -151,7 +153,7 @@ class _Reading:
         for event in events:
             if not self._ended:
                 self._ready.append(event)
-                self._ended = isinstance(event, Finished)
+                self._ended = self._finished = isinstance(event, Finished)
 
     async def _next_chunk(self) -> bytes | None:
         """Return the next bytes, or None at the end; a complete answer waits for no courtesies."""
@@ -174,16 +176,16 @@ class _Reading:
         chunks, self._chunks, self._ended = self._chunks, None, True
         with trio.CancelScope(deadline=trio.current_time() + _CLOSE_SECONDS, shield=True):
             if chunks is not None:
-                await _unwind(chunks)
+                await _unwind(chunks, _LAST_BYTES_SECONDS if self._finished else 0)
             try:
                 await self._stack.aclose()
             except Exception as error:
                 _log.info("model_stream_close_failed", error=repr(error))
 
 
-async def _unwind(chunks: AsyncIterator[bytes]) -> None:
-    with trio.CancelScope() as scope:
-        scope.cancel(reason="the reader has left")
+async def _unwind(chunks: AsyncIterator[bytes], seconds: float) -> None:
+    """Read to the end for so long (then the connection can be used again), and then cancelled."""
+    with trio.move_on_after(seconds):
         try:
             async for _ in chunks:
                 pass

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -13,7 +14,7 @@ from tools.clock.clock import current_time
 from tools.clock.places import PlaceUnknown, zone_of
 
 
-async def told(zone: str | None = None, **changes: object) -> str:
+async def told(zone: str | None = None, **changes: Any) -> str:
     arguments = "{}" if zone is None else json.dumps({"zone": zone})
     return (await current_time.call(context(**changes), arguments)).text
 

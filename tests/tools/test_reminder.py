@@ -120,7 +120,7 @@ def test_a_recurring_one_says_its_cron_and_its_next_time(tmp_path: Path) -> None
 
 def test_a_cron_beside_a_time_decides_only_for_recurring_ones(tmp_path: Path) -> None:
     async def story(do: World) -> None:
-        both = {"message": "x", "time": "mañana a las 9", "cron": "0 10 * * 1"}
+        both: dict[str, Any] = {"message": "x", "time": "mañana a las 9", "cron": "0 10 * * 1"}
         assert "no los dos" in (await do("create_reminder", **both)).text
         told = await do("create_reminder", **both, recurring=True)
         assert "2026-12-07 a las 10:00" in told.text

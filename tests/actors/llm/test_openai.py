@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from typing import Any
 
 import pytest
@@ -221,6 +222,17 @@ async def test_nobody_there_is_a_connect_error() -> None:
     async with model_server() as server:
         pass
     error = await failing(server)
+    assert (error.kind, error.retryable) == ("connect", True)
+
+
+async def test_a_server_that_takes_no_connections_is_a_connect_error() -> None:
+    with socket.socket() as full, socket.socket() as first, socket.socket() as second:
+        full.bind(("127.0.0.1", 0))
+        full.listen(0)
+        for filler in (first, second):
+            filler.setblocking(False)
+            filler.connect_ex(full.getsockname())
+        error = await failing(ModelServer(port=full.getsockname()[1]), connect_seconds=0.3)
     assert (error.kind, error.retryable) == ("connect", True)
 
 

@@ -76,6 +76,11 @@ class Host(Protocol):
     clock: WallClock
     random: Random
 
+    @property
+    def stopping(self) -> bool:
+        """Whether it is too late to begin another generation."""
+        ...
+
     def spawn(self, function: Callable[..., Awaitable[Any]], *args: Any) -> None:
         """Run a helper task in the supervisor's nursery."""
         ...
@@ -174,7 +179,7 @@ class Cell:
 
     def resume(self) -> Operation | None:
         """Start again after `hold`; None when somebody has stopped or started it meanwhile."""
-        if not self._held or self._ending is not None:
+        if not self._held:
             return None
         self._held = False
         self._active = self._active or Operation(StopReason.SIBLING)
@@ -239,7 +244,7 @@ class Cell:
         """Run generations until the end is asked for. A cancel ends the child at once."""
         try:
             while self._ending is None:
-                if self.state is CellState.STARTING:
+                if self.state is CellState.STARTING and not self._host.stopping:
                     await self._run_generation()
                 else:
                     await self._rest()
@@ -279,7 +284,8 @@ class Cell:
     async def _rest(self) -> None:
         with trio.CancelScope(deadline=self._until) as pause:
             await self._changed()
-        if pause.cancelled_caught and self.state is CellState.BACKOFF and not self._held:
+        if pause.cancelled_caught and self.state is CellState.BACKOFF:
+            self._until = math.inf
             self._set(CellState.STARTING)
 
     async def _changed(self) -> None:

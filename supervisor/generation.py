@@ -21,7 +21,7 @@ from supervisor.spec import Actor, ChildSpec
 __all__ = ["RESISTS_AFTER", "Generation"]
 
 RESISTS_AFTER = 1.0
-"""Seconds between a cancel and the first report that the child does not end (then doubled)."""
+"""Seconds after a cancel until the first report that the child does not end, doubled each time."""
 
 declare_crash_points("supervisor.before_ready")
 
@@ -48,6 +48,8 @@ class Generation:
     crash: CrashRecord | None = None
     _task: trio.lowlevel.Task | None = None
     _grace: trio.CancelScope | None = None
+    _cancelled_at: float = math.inf
+    _patience: float = RESISTS_AFTER
     _over: bool = False
     _exited: trio.Event | None = None
 
@@ -99,6 +101,7 @@ class Generation:
 
     def cancel(self) -> None:
         """Cancel with the reason it was asked to stop for; a grace still running ends too."""
+        self._cancelled_at = min(self._cancelled_at, trio.current_time())
         self.scope.cancel(reason=None if self.stopping is None else self.stopping.value)
         if self._grace is not None:
             self._grace.cancel()
@@ -113,8 +116,9 @@ class Generation:
 
         A cancel of this wait leaves the generation as it is.
         """
+        until = trio.current_time() + (grace if self.ready is not None else 0)
         try:
-            with trio.move_on_after(grace if self.ready is not None else 0) as self._grace:
+            with trio.CancelScope(deadline=until) as self._grace:
                 await self.exited()
                 return
             self.cancel()
@@ -123,13 +127,12 @@ class Generation:
             self._grace = None
 
     async def _insist(self) -> None:
-        patience = RESISTS_AFTER
         while not self._over:
-            with trio.move_on_after(patience):
+            with trio.move_on_at(self._cancelled_at + self._patience):
                 await self.exited()
                 return
-            self._report_resistance(patience)
-            patience *= 2
+            self._report_resistance()
+            self._patience *= 2
 
     async def exited(self) -> None:
         """Wait until the actor has really ended."""
@@ -175,9 +178,9 @@ class Generation:
         if text:
             self.crash = CrashRecord(text, clock.now(), self.number)
 
-    def _report_resistance(self, seconds: float) -> None:
+    def _report_resistance(self) -> None:
         stack = stack_text(self._task) if self._task is not None else ""
-        log.warning("child_resists_cancel", child=self.path, waited=seconds, stack=stack)
+        log.warning("child_resists_cancel", child=self.path, waited=self._patience, stack=stack)
 
 
 def _nobody_asked(passing: BaseException) -> bool:

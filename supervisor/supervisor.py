@@ -109,7 +109,7 @@ class Supervisor:
 
     def shutdown(self, reason: StopReason = StopReason.SHUTDOWN) -> None:
         """Begin an orderly stop; `run` returns when it is done. Idempotent, not a checkpoint."""
-        if not self._serving.cancel_called:
+        if not self.stopping:
             self._reason = reason
             self._serving.cancel(reason=reason.value)
 
@@ -204,6 +204,11 @@ class Supervisor:
             children=tuple(cell.info() for cell in self._cells.values()),
         )
 
+    @property
+    def stopping(self) -> bool:
+        """Whether the stop has begun: no child starts any more."""
+        return self._serving.cancel_called
+
     def spawn(self, function: Callable[..., Awaitable[Any]], *args: Any, name: str = "") -> None:
         """Run a task in this supervisor's nursery, in its context and not in the caller's."""
         assert self._nursery is not None
@@ -228,7 +233,7 @@ class Supervisor:
 
     def gone(self, cell: Cell) -> None:
         """A child's task is over: what was removed, and what is temporary, is forgotten."""
-        if cell.dismissed and not self._serving.cancel_called:
+        if cell.dismissed and not self.stopping:
             del self._cells[cell.spec.name]
 
     async def _serve(self, inbox: Inbox | None, task_status: trio.TaskStatus[Any]) -> None:
@@ -263,7 +268,7 @@ class Supervisor:
 
     async def _regroup(self) -> None:
         """Take down and start again, in order, everyone whom the recent failures affect."""
-        while self._fallen and not self._serving.cancel_called:
+        while self._fallen:
             cells = self._affected()
             for cell in reversed(cells):
                 generation = cell.hold()
@@ -308,7 +313,7 @@ class Supervisor:
             raise ValueError(f"{spec.name}: quarantine needs the strategy one_for_one")
 
     def _check_serving(self) -> None:
-        if self._nursery is None or self._serving.cancel_called:
+        if self._nursery is None or self.stopping:
             raise NotSupervising(f"supervisor {self.path or self.name} is not running")
 
     def _known(self, name: str) -> Cell:

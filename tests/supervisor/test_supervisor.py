@@ -169,8 +169,9 @@ async def test_the_total_deadline_cancels_all_that_is_left_at_once(
 
 
 @pytest.mark.promise("P7")
+@pytest.mark.parametrize(("grace", "total"), [(1.5, 9.0), (60.0, 1.5), (1.5, 2.0)])
 async def test_a_child_that_resists_cancel_is_waited_for_and_named_with_its_stack(
-    autojump_clock: MockClock,
+    autojump_clock: MockClock, grace: float, total: float
 ) -> None:
     async def stubborn_cleanup() -> None:
         with trio.CancelScope(shield=True):
@@ -182,13 +183,27 @@ async def test_a_child_that_resists_cancel_is_waited_for_and_named_with_its_stac
             await echo(inbox, status)
 
     with capture_logs() as logs:
-        async with supervising(child("a", run, grace=1.0), stop_timeout=2.0):
-            await trio.sleep(0.5)
+        async with supervising(child("a", run, grace=grace), stop_timeout=total):
+            pass
     assert trio.current_time() == pytest.approx(10.0)
     told = [entry for entry in logs if entry["event"] == "child_resists_cancel"]
     assert {entry["child"] for entry in told} == {"root/a"}
-    assert [entry["waited"] for entry in told] == [1.0, 2.0, 4.0]
+    assert [entry["waited"] for entry in told] == pytest.approx([1.0, 2.0, 4.0, 8.0])
     assert "stubborn_cleanup" in told[0]["stack"]
+
+
+async def test_nothing_starts_any_more_once_the_stop_has_begun(autojump_clock: MockClock) -> None:
+    diary = Diary()
+    specs = [diary.child(name, backoff=STEADY) for name in "abc"]
+    async with supervising(*specs, child("z", deaf, grace=3.0)) as root:
+        await root.bus.tell("a", "crash")
+        await trio.testing.wait_all_tasks_blocked()
+        root.shutdown()
+        await trio.sleep(0.5)
+        await root.bus.tell("b", "crash")
+        diary.lines.clear()
+    assert diary.lines == ["c ends"]
+    assert set(states(root).values()) == {"stopped"}
 
 
 async def test_a_cancel_from_outside_takes_everything_down_without_grace(

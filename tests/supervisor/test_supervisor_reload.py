@@ -287,6 +287,36 @@ async def test_a_stop_overrules_a_reload_in_its_drain_and_in_its_start(
             assert await root.revive("a") == (2 if spec.grace == 2.0 else 3)
 
 
+async def test_a_stop_during_the_start_of_a_new_spec_drops_that_spec(
+    autojump_clock: MockClock,
+) -> None:
+    async with supervising(child("a", says("old"))) as root, trio.open_nursery() as nursery:
+        calls = Calls(nursery)
+        new = child("a", takes(5.0, "new"))
+        await calls.begin("reload", partial(root.restart_child, "a", spec=new))
+        await root.stop_child("a")
+        await root.revive("a")
+        assert await root.bus.ask("a", 1, timeout=1) == "old"
+
+
+async def test_a_revival_during_a_stop_comes_after_it(autojump_clock: MockClock) -> None:
+    async with supervising(child("a", deaf, grace=2.0)) as root, trio.open_nursery() as nursery:
+        calls = Calls(nursery)
+        await calls.begin("stop", lambda: root.stop_child("a"))
+        assert await root.revive("a") == 2
+        assert calls.results == {"stop": None}
+
+
+async def test_a_stop_ends_a_backoff(autojump_clock: MockClock) -> None:
+    spec = child("a", broken, exhausted=QUARANTINE, backoff=STEADY)
+    async with supervising(spec) as root:
+        assert states(root) == {"a": "backoff"}
+        await root.stop_child("a")
+        await trio.sleep(100)
+        assert states(root) == {"a": "stopped"}
+        assert root.cell("a").generation == 1
+
+
 async def test_a_reload_after_a_stop_wins(autojump_clock: MockClock) -> None:
     async with supervising(child("a", deaf, grace=2.0)) as root, trio.open_nursery() as nursery:
         calls = Calls(nursery)

@@ -149,11 +149,12 @@ class Actions:
 
     def flush(self, agent: str) -> None:
         """Tell a connection that its outbox has news; one that is not there will look itself."""
-        if self.bus is None:
+        address = f"{agent}/connection"
+        if self.bus is None or address not in self.bus.names():
             return
         try:
-            self.bus.tell_nowait(f"{agent}/connection", Flush())
-        except (UnknownAddress, MailboxFull) as error:
+            self.bus.tell_nowait(address, Flush())
+        except MailboxFull as error:
             log.debug("flush_not_told", agent=agent, why=str(error))
 
     async def _record(self, claims: Sequence[Claim], verdicts: Sequence[Verdict]) -> None:

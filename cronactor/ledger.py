@@ -74,10 +74,21 @@ class Ledger:
         """
 
         def take(db: sqlite_utils.Database) -> tuple[Occurrence, ...]:
-            if db.conn.execute("SELECT token FROM fence").fetchone()[0] != token:
-                raise Fenced("another scheduler has taken over this reminder store")
+            _check_fence(db, token)
             found = (_claim(db, token, entry, now) for entry in entries)
             return tuple(occurrence for occurrence in found if occurrence is not None)
+
+        return await self._db.write(take)
+
+    async def claim_now(self, token: int, job: Job, now: float) -> Occurrence:
+        """Claim an occurrence at `now`, beside the calendar. Raises Fenced."""
+        occurrence = _occurrence(job, now, token, now)
+
+        def take(db: sqlite_utils.Database) -> Occurrence:
+            _check_fence(db, token)
+            if not _insert(db, occurrence):
+                raise Fenced("this very instant was claimed already")
+            return occurrence
 
         return await self._db.write(take)
 
@@ -104,6 +115,12 @@ class Ledger:
     async def unfinished(self) -> tuple[Occurrence, ...]:
         """Return the claims without outcome, oldest first."""
         return await self._select("outcome IS NULL ORDER BY scheduled_at")
+
+    async def get(self, schedule_id: str, scheduled_at: float) -> Occurrence | None:
+        """Return one occurrence."""
+        where = "schedule_id = ? AND scheduled_at = ?"
+        found = await self._select(where, schedule_id, scheduled_at)
+        return found[0] if found else None
 
     async def runs(self, schedule_id: str | None = None, limit: int = 50) -> tuple[Occurrence, ...]:
         """Return the latest occurrences of a schedule or of all, newest first."""
@@ -142,6 +159,11 @@ class Ledger:
         sql = f"SELECT {_COLUMNS} FROM occurrences WHERE {where}"
         rows = await self._db.read(lambda db: db.conn.execute(sql, values).fetchall())
         return tuple(Occurrence(*row) for row in rows)
+
+
+def _check_fence(db: sqlite_utils.Database, token: int) -> None:
+    if db.conn.execute("SELECT token FROM fence").fetchone()[0] != token:
+        raise Fenced("another scheduler has taken over this reminder store")
 
 
 def _claim(db: sqlite_utils.Database, token: int, entry: Entry, now: float) -> Occurrence | None:

@@ -23,6 +23,7 @@ __all__ = [
     "ListSchedules",
     "ReminderAdded",
     "RemoveSchedule",
+    "RunSchedule",
     "ScheduleSet",
     "ScheduleView",
     "SchedulerRefused",
@@ -114,6 +115,13 @@ class AddSchedule:
 @attrs.frozen
 class RemoveSchedule:
     """Remove a schedule by its id; the reply is its id. A run in progress goes on."""
+
+    id: str
+
+
+@attrs.frozen
+class RunSchedule:
+    """Run a schedule now, beside its calendar; the reply is its Occurrence when it has ended."""
 
     id: str
 

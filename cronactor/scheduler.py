@@ -23,11 +23,12 @@ from cronactor.agenda import Agenda, Due
 from cronactor.catchup import LateOneShots, Plan, plan_cron, plan_once
 from cronactor.jobs import Job, Schedule
 from cronactor.ledger import Entry
-from cronactor.messages import SCHEDULER, SchedulerRefused
+from cronactor.messages import SCHEDULER, RunSchedule, SchedulerRefused
 from cronactor.recovery import reconcile_events, recover
 from cronactor.reminder import Reminder
 from cronactor.requests import Requests
 from cronactor.store import ReminderStore
+from cronactor.texts import say
 
 __all__ = ["SCHEDULER", "Scheduler"]
 
@@ -126,13 +127,34 @@ class Scheduler:
 
     async def _handle(self, message: Message) -> None:
         try:
-            message.reply(await self._requests.answer(message.body))
+            if isinstance(message.body, RunSchedule):
+                await self._run_now(message, message.body)
+            else:
+                message.reply(await self._requests.answer(message.body))
         except SchedulerRefused as refused:
             if not message.fail(refused):
                 log.warning("request_refused", why=str(refused))
         except Exception as error:  # a bad request must not end the scheduler
             log.exception("request_failed", request=type(message.body).__name__)
             message.fail(RemoteError(f"the scheduler failed: {type(error).__name__}: {error}"))
+
+    async def _run_now(self, message: Message, request: RunSchedule) -> None:
+        job = self._agenda.get(request.id)
+        if not isinstance(job, Schedule):
+            raise SchedulerRefused(say("no_schedule", self.locale, id=request.id[:128]))
+        if self._running.get(job.id):
+            raise SchedulerRefused(say("still_running", self.locale, id=job.id))
+        now = self.clock.now()
+        claim = Claim(await self.store.ledger.claim_now(self._actions.token, job, now), job)
+        self._nursery.start_soon(self._run_and_reply, claim, message)
+
+    async def _run_and_reply(self, claim: Claim, message: Message) -> None:
+        if is_fixed(claim.job):
+            await self._actions.deliver([claim])
+        else:
+            await self._run_model(claim)
+        at = claim.occurrence.scheduled_at
+        message.reply(await self.store.ledger.get(claim.job.id, at))
 
     # -- time -------------------------------------------------------------------------------------
 

@@ -198,6 +198,10 @@ _TEXTS: dict[str, tuple[str, str]] = {
         "no hay ningún recordatorio activo {id!r} en esta sala; pida la lista para ver los ids",
         "there is no active reminder {id!r} in this room; ask for the list to see the ids",
     ),
+    "still_running": (
+        "{id!r} se está ejecutando ahora mismo; espere a que termine",
+        "{id!r} is running right now; wait until it ends",
+    ),
     "no_schedule": (
         "no hay ninguna tarea programada {id!r}; pida la lista para ver los nombres",
         "there is no schedule {id!r}; ask for the list to see the names",

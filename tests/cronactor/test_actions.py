@@ -15,7 +15,13 @@ from channels.chain import read_stamp
 from channels.errors import RemoteError
 from channels.messages import Task, TaskResult
 from config.schema import ScheduleConfig
-from cronactor.messages import ListRuns, ScheduleSet
+from cronactor.messages import (
+    ListRuns,
+    ListSchedules,
+    RunSchedule,
+    SchedulerRefused,
+    ScheduleSet,
+)
 
 MakeSchedule = Callable[..., ScheduleConfig]
 TEMPLATE = "crons/daily-summary/prompts/prompt.md"
@@ -27,7 +33,8 @@ def call(schedule: MakeSchedule) -> MakeSchedule:
 
     def make(**given: Any) -> ScheduleConfig:
         action = {"kind": "agent_call", "target_agent": "asistente-2", "message": None}
-        return schedule("daily-analysis", "* * * * *", **{**action, "prompt": "¿qué tal?", **given})
+        cron = given.pop("cron", "* * * * *")
+        return schedule("daily-analysis", cron, **{**action, "prompt": "¿qué tal?", **given})
 
     return make
 
@@ -231,3 +238,38 @@ async def test_an_agent_that_is_reloaded_in_the_middle_is_asked_again_once(
         await trio.sleep(1)
         assert await world.said() == ["al fin"]
         second.close()
+
+
+# -- run now ------------------------------------------------------------------------------------
+
+
+async def test_a_run_asked_for_now_answers_with_its_record_and_leaves_the_calendar_alone(
+    world: Any, call: MakeSchedule, schedule: MakeSchedule, autojump_clock: MockClock
+) -> None:
+    async def slow(message: Any) -> None:
+        await trio.sleep(7)
+        message.reply(TaskResult("hecho", "asistente-2"))
+
+    model, fixed = call(cron="0 18 * * *"), schedule("fija", message="hola")
+    async with world, world.agent("asistente-2", slow), world.running():
+        await world.ask(ScheduleSet("asistente", (model, fixed)))
+        before = [view.next_due for view in await world.ask(ListSchedules())]
+        run = await world.ask(RunSchedule("asistente/daily-analysis"))
+        assert (run.outcome, run.attempts, run.finished - run.scheduled_at) == ("fired", 1, 7.0)
+        assert (await world.ask(RunSchedule("asistente/fija"))).outcome == "fired"
+        assert await world.said() == ["hecho", "hola"]
+        assert [view.next_due for view in await world.ask(ListSchedules())] == before
+
+
+async def test_a_run_of_what_is_running_or_unknown_is_refused(
+    world: Any, call: MakeSchedule, autojump_clock: MockClock
+) -> None:
+    async def never(message: Any) -> None:
+        await trio.sleep_forever()
+
+    async with world, world.agent("asistente-2", never), world.running():
+        await run_once(world, call())
+        with pytest.raises(SchedulerRefused, match="ahora mismo"):
+            await world.ask(RunSchedule("asistente/daily-analysis"))
+        with pytest.raises(SchedulerRefused, match="otra"):
+            await world.ask(RunSchedule("asistente/otra"))

@@ -9,67 +9,67 @@ __all__ = ["CronError", "Explained", "PhraseError", "ZoneError", "say"]
 _TEXTS: dict[str, tuple[str, str]] = {
     # -- zones ------------------------------------------------------------------------------------
     "zone_unknown": (
-        "no conozco la zona horaria {name!r}; escriba una de la base IANA, por ejemplo {hint}",
+        "no conozco la zona horaria {name!r}; escribe una de la base IANA, por ejemplo {hint}",
         "unknown time zone {name!r}; write an IANA name, for example {hint}",
     ),
     # -- cron -------------------------------------------------------------------------------------
     "cron_empty": (
-        "la expresión cron está vacía; escriba cinco campos, por ejemplo `0 9 * * 1`",
+        "la expresión cron está vacía; escribe cinco campos, por ejemplo `0 9 * * 1`",
         "the cron expression is empty; write five fields, for example `0 9 * * 1`",
     ),
     "cron_long": (
-        "la expresión cron tiene {n} caracteres y el máximo es {limit}; escriba una más corta",
+        "la expresión cron tiene {n} caracteres y el máximo es {limit}; escribe una más corta",
         "the cron expression has {n} characters, the most is {limit}; write a shorter one",
     ),
     "cron_char": (
-        "la expresión cron contiene el carácter {char}, que no puede estar ahí; escriba solo "
+        "la expresión cron contiene el carácter {char}, que no puede estar ahí; escribe solo "
         "cinco campos, por ejemplo `0 9 * * 1`",
         "the cron expression contains the character {char}, which cannot be there; write only "
         "five fields, for example `0 9 * * 1`",
     ),
     "cron_fields": (
         "la expresión cron tiene {n} campos y son cinco: minuto, hora, día del mes, mes y día de "
-        "la semana (sin segundos ni año); escriba por ejemplo `0 9 * * 1`",
+        "la semana (sin segundos ni año); escribe por ejemplo `0 9 * * 1`",
         "the cron expression has {n} fields and there are five: minute, hour, day of month, month "
         "and day of week (no seconds, no year); write for example `0 9 * * 1`",
     ),
     "cron_nickname": (
-        "no conozco {token!r}; escriba @hourly, @daily, @weekly, @monthly, @yearly o cinco campos",
+        "no conozco {token!r}; escribe @hourly, @daily, @weekly, @monthly, @yearly o cinco campos",
         "unknown nickname {token!r}; write @hourly, @daily, @weekly, @monthly, @yearly or five "
         "fields",
     ),
     "cron_value": (
-        "{field}: {token!r} no vale; escriba números de {low} a {high}{names}",
+        "{field}: {token!r} no vale; escribe números de {low} a {high}{names}",
         "{field}: {token!r} does not fit; write numbers from {low} to {high}{names}",
     ),
     "cron_wrapped": (
-        "{field}: el rango {token!r} va hacia atrás; escriba {instead}",
+        "{field}: el rango {token!r} va hacia atrás; escribe {instead}",
         "{field}: the range {token!r} runs backwards; write {instead}",
     ),
     "cron_step": (
-        "{field}: en {token!r} el paso debe ser 1 o más; escriba por ejemplo `*/5`",
+        "{field}: en {token!r} el paso debe ser 1 o más; escribe por ejemplo `*/5`",
         "{field}: in {token!r} the step must be 1 or more; write for example `*/5`",
     ),
     "cron_single_step": (
-        "{field}: {token!r} pone un paso a un solo valor; escriba {instead}",
+        "{field}: {token!r} pone un paso a un solo valor; escribe {instead}",
         "{field}: {token!r} puts a step on a single value; write {instead}",
     ),
     "cron_random": (
-        "{field}: {token!r} sería un momento al azar, y no se admite; escriba el valor exacto",
+        "{field}: {token!r} sería un momento al azar, y no se admite; escribe el valor exacto",
         "{field}: {token!r} would be a random time, which is not accepted; write the exact value",
     ),
     "cron_question": (
-        "{field}: `?` no se admite; escriba `*`",
+        "{field}: `?` no se admite; escribe `*`",
         "{field}: `?` is not accepted; write `*`",
     ),
     "cron_syntax": (
-        "{field}: no entiendo {token!r}; escriba `*`, un número, un rango `1-5`, una lista `1,3` "
+        "{field}: no entiendo {token!r}; escribe `*`, un número, un rango `1-5`, una lista `1,3` "
         "o un paso `*/5`",
         "{field}: cannot read {token!r}; write `*`, a number, a range `1-5`, a list `1,3` or a "
         "step `*/5`",
     ),
     "cron_mixed": (
-        "{field}: {token!r} mezcla días sueltos con formas especiales (L, W, #); escriba solo unos",
+        "{field}: {token!r} mezcla días sueltos con formas especiales (L, W, #); escribe solo unos",
         "{field}: {token!r} mixes plain days with special forms (L, W, #); write only one kind",
     ),
     "cron_never": (
@@ -78,67 +78,67 @@ _TEXTS: dict[str, tuple[str, str]] = {
     ),
     # -- phrases ----------------------------------------------------------------------------------
     "phrase_unknown": (
-        "no entiendo {text!r} como momento; escriba por ejemplo `15:00`, `2026-04-10 15:00`, "
+        "no entiendo {text!r} como momento; escribe por ejemplo `15:00`, `2026-04-10 15:00`, "
         "`en 30 minutos`, `mañana a las 9` o un cron como `0 9 * * 1`",
         "cannot read {text!r} as a time; write for example `15:00`, `2026-04-10 15:00`, "
         "`in 30 minutes`, `tomorrow at 9` or a cron expression like `0 9 * * 1`",
     ),
     "phrase_empty": (
-        "falta el momento; escriba por ejemplo `15:00` o `en 30 minutos`",
+        "falta el momento; escribe por ejemplo `15:00` o `en 30 minutos`",
         "the time is missing; write for example `15:00` or `in 30 minutes`",
     ),
     "phrase_long": (
-        "el momento tiene {n} caracteres y el máximo es {limit}; escriba solo el momento, por "
+        "el momento tiene {n} caracteres y el máximo es {limit}; escribe solo el momento, por "
         "ejemplo `mañana a las 9`",
         "the time has {n} characters, the most is {limit}; write only the time, for example "
         "`tomorrow at 9`",
     ),
     "phrase_char": (
-        "el momento contiene el carácter {char}, que no puede estar ahí; escriba por ejemplo "
+        "el momento contiene el carácter {char}, que no puede estar ahí; escribe por ejemplo "
         "`mañana a las 9`",
         "the time contains the character {char}, which cannot be there; write for example "
         "`tomorrow at 9`",
     ),
     "phrase_past": (
-        "{said} ya pasó (ahora es {now}); escriba un momento futuro, por ejemplo {instead}",
+        "{said} ya pasó (ahora es {now}); escribe un momento futuro, por ejemplo {instead}",
         "{said} has already passed (it is now {now}); write a future time, for example {instead}",
     ),
     "phrase_twelve": (
-        "`las 12` puede ser mediodía o medianoche; escriba `12:00` o `00:00` (con el día)",
+        "`las 12` puede ser mediodía o medianoche; escribe `12:00` o `00:00` (con el día)",
         "`12` may be noon or midnight; write `12:00` or `00:00` (with the day)",
     ),
     "phrase_hour": (
-        "`las {hour}` puede ser por la mañana o por la noche; escriba {morning} o {evening}",
+        "`las {hour}` puede ser por la mañana o por la noche; escribe {morning} o {evening}",
         "`{hour}` may be in the morning or in the evening; write {morning} or {evening}",
     ),
     "phrase_hours": (
-        "{text!r} puede ser una hora del día o una duración; escriba {clock} o {duration}",
+        "{text!r} puede ser una hora del día o una duración; escribe {clock} o {duration}",
         "{text!r} may be a time of day or a duration; write {clock} or {duration}",
     ),
     "phrase_midnight": (
-        "no está claro a qué día pertenece esa medianoche; escriba la fecha y `00:00`",
+        "no está claro a qué día pertenece esa medianoche; escribe la fecha y `00:00`",
         "it is not clear which day that midnight belongs to; write the date and `00:00`",
     ),
     "phrase_part": (
-        "{hour} no encaja con {part!r}; escriba la hora de 0 a 23, por ejemplo `15:00`",
+        "{hour} no encaja con {part!r}; escribe la hora de 0 a 23, por ejemplo `15:00`",
         "{hour} does not fit {part!r}; write the hour from 0 to 23, for example `15:00`",
     ),
     "phrase_impossible": (
-        "{said} no existe; escriba una fecha y una hora del calendario, por ejemplo "
+        "{said} no existe; escribe una fecha y una hora del calendario, por ejemplo "
         "`2026-04-10 15:00`",
         "{said} does not exist; write a date and time of the calendar, for example "
         "`2026-04-10 15:00`",
     ),
     "phrase_no_time": (
-        "falta la hora; escriba por ejemplo `{text} a las 9:00`",
+        "falta la hora; escribe por ejemplo `{text} a las 9:00`",
         "the time of day is missing; write for example `{text} at 9:00`",
     ),
     "phrase_fraction": (
-        "{text!r}: los días y semanas van enteros; escriba por ejemplo {instead}",
+        "{text!r}: los días y semanas van enteros; escribe por ejemplo {instead}",
         "{text!r}: days and weeks must be whole; write for example {instead}",
     ),
     "phrase_far": (
-        "eso queda a más de {years} años; escriba un momento más cercano",
+        "eso queda a más de {years} años; escribe un momento más cercano",
         "that is more than {years} years away; write a nearer time",
     ),
     "shift_gap": (
@@ -160,38 +160,38 @@ _TEXTS: dict[str, tuple[str, str]] = {
         "this room already has {n} active reminders and the most is {limit}; delete one first",
     ),
     "too_often": (
-        "{expr!r} se repetiría cada {every}; el mínimo es {minimum}: escriba un cron menos "
+        "{expr!r} se repetiría cada {every}; el mínimo es {minimum}: escribe un cron menos "
         "frecuente",
         "{expr!r} would repeat every {every}; the least is {minimum}: write a less frequent cron",
     ),
     "due_past": (
-        "ese momento ya pasó; escriba uno futuro, por ejemplo `en 30 minutos`",
+        "ese momento ya pasó; escribe uno futuro, por ejemplo `en 30 minutos`",
         "that time has already passed; write a future one, for example `in 30 minutes`",
     ),
     "message_empty": (
-        "falta el mensaje del recordatorio; escriba qué hay que recordar",
+        "falta el mensaje del recordatorio; escribe qué hay que recordar",
         "the reminder's message is missing; write what to be reminded of",
     ),
     "message_long": (
-        "el mensaje tiene {n} caracteres y el máximo es {limit}; escriba uno más corto",
+        "el mensaje tiene {n} caracteres y el máximo es {limit}; escribe uno más corto",
         "the message has {n} characters, the most is {limit}; write a shorter one",
     ),
     "message_char": (
-        "el mensaje contiene un carácter que no se puede guardar; quítelo",
+        "el mensaje contiene un carácter que no se puede guardar; quítalo",
         "the message contains a character that cannot be stored; remove it",
     ),
     "recurring_once": (
-        "un recordatorio recurrente necesita un cron; escriba por ejemplo `0 9 * * 1`",
+        "un recordatorio recurrente necesita un cron; escribe por ejemplo `0 9 * * 1`",
         "a recurring reminder needs a cron expression; write for example `0 9 * * 1`",
     ),
     "once_recurring": (
-        "eso se repite y el recordatorio se pidió para una sola vez; escriba un momento, por "
+        "eso se repite y el recordatorio se pidió para una sola vez; escribe un momento, por "
         "ejemplo `mañana a las 9`, o pídalo recurrente",
         "that repeats and the reminder was asked for once; write a time, for example `tomorrow "
         "at 9`, or ask for a recurring one",
     ),
     "no_interval": (
-        "los intervalos no se admiten; escriba un cron, por ejemplo `0 */2 * * *`",
+        "los intervalos no se admiten; escribe un cron, por ejemplo `0 */2 * * *`",
         "intervals are not accepted; write a cron expression, for example `0 */2 * * *`",
     ),
     "no_reminder": (

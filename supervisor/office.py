@@ -16,7 +16,15 @@ from channels.messages import CellChanged, CellState, Reload
 from channels.rooms import RoomEvent
 from config.schema import SupervisorConfig
 from cronactor.jobs import Occurrence
-from cronactor.messages import SCHEDULER, ListReminders, ListRuns, ListSchedules, ScheduleView
+from cronactor.messages import (
+    SCHEDULER,
+    ListReminders,
+    ListRuns,
+    ListSchedules,
+    RunSchedule,
+    SchedulerRefused,
+    ScheduleView,
+)
 from cronactor.reminder import Reminder
 from supervisor.cell import CellInfo
 from supervisor.desk.office import (
@@ -50,6 +58,7 @@ from supervisor.zoned import local_time
 __all__ = ["House"]
 
 REQUEST_SECONDS = 10.0
+RUN_SECONDS = 600.0
 SWAP_SECONDS = 900.0  # a turn that asked for its own reload may run for long first
 INFRASTRUCTURE = ("scheduler", "orchestrator", "supervisor", "agents")
 
@@ -218,11 +227,20 @@ class House:
         runs: tuple[Occurrence, ...] = await self._ask(SCHEDULER, ListRuns(schedule))
         return [_run(run, zones.get(run.schedule_id, self._config.timezone)) for run in runs]
 
+    async def cron_run(self, schedule: str) -> CronRun:
+        """Run a schedule now, beside its calendar; return its record once the run has ended."""
+        views: tuple[ScheduleView, ...] = await self._ask(SCHEDULER, ListSchedules())
+        zones = {view.schedule.id: view.schedule.timezone for view in views}
+        id = _one_schedule(schedule, sorted(zones))
+        return _run(await self._ask(SCHEDULER, RunSchedule(id), RUN_SECONDS), zones[id])
+
     async def _ask(self, to: str, body: object, timeout: float = REQUEST_SECONDS) -> Any:
         try:
             return await self._bus.ask(to, body, timeout=timeout)
         except UnknownAgents as error:
             raise OfficeError(str(error), 404) from None
+        except SchedulerRefused as error:
+            raise OfficeError(str(error), 409) from None
         except AskTimeout:
             raise OfficeError(f"{to} gave no answer within {timeout:g} s", 503) from None
         except BusError as error:

@@ -156,7 +156,7 @@ _TEXTS: dict[str, tuple[str, str]] = {
     "tomorrow": ("mañana", "tomorrow"),
     # -- refusals ---------------------------------------------------------------------------------
     "room_full": (
-        "esta sala ya tiene {n} recordatorios activos y el máximo es {limit}; borre alguno antes",
+        "esta sala ya tiene {n} recordatorios activos y el máximo es {limit}; borra alguno antes",
         "this room already has {n} active reminders and the most is {limit}; delete one first",
     ),
     "too_often": (
@@ -199,7 +199,7 @@ _TEXTS: dict[str, tuple[str, str]] = {
         "there is no active reminder {id!r} in this room; ask for the list to see the ids",
     ),
     "still_running": (
-        "{id!r} se está ejecutando ahora mismo; espere a que termine",
+        "{id!r} se está ejecutando ahora mismo; espera a que termine",
         "{id!r} is running right now; wait until it ends",
     ),
     "no_schedule": (

@@ -16,7 +16,7 @@ __all__ = ["gather", "get_event", "room_history"]
 
 HOUR = 3600.0
 PAIR_WINDOW = 600.0
-PAIR_MESSAGES = 500
+PAIR_MESSAGES = 200
 _EVENT = "event_id, room, sender, ts, content, kind, sender_is_bot"
 
 
@@ -113,23 +113,23 @@ def _author(db: sqlite_utils.Database, event_id: str | None) -> str | None:
 
 
 def _alternations(db: sqlite_utils.Database, event: RoomEvent, known: Known, since: float) -> int:
-    """How often the sender spoke right after one of our agents, others' messages left aside."""
-    if event.sender in known.agents:
+    """How often a human-looking sender spoke right after one of our agents, others left aside."""
+    if event.sender_is_bot:
         return 0
     rows = db.conn.execute(
         "SELECT sender, received_at FROM events WHERE room = ? AND kind = 'message'"
         " AND seq <= (SELECT seq FROM events WHERE event_id = ?) ORDER BY seq DESC LIMIT ?",
         (event.room, event.event_id, PAIR_MESSAGES),
-    ).fetchall()
-    count, agent_spoke = 0, False
-    for sender, received_at in reversed(rows):
+    )
+    count, sender_spoke = 0, False
+    for sender, received_at in rows:  # newest first
         if received_at < since:
-            continue
-        if sender in known.agents:
-            agent_spoke = True
-        elif sender == event.sender:
-            count += agent_spoke
-            agent_spoke = False
+            break
+        if sender == event.sender:
+            sender_spoke = True
+        elif sender in known.agents:
+            count += sender_spoke
+            sender_spoke = False
     return count
 
 

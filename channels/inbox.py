@@ -381,7 +381,7 @@ def _carry_out(
 def _dispatch(
     db: sqlite_utils.Database, gathered: SlotFacts, decision: Dispatch, now: float
 ) -> Decided:
-    """Dispatch to the first agent that holds no other slot of this event; the rest get their own."""
+    """Dispatch to the first agent without another slot of this event; the rest get their own."""
     slot = gathered.slot
     busy = {sibling.agent for sibling in gathered.siblings}
     free = [agent for agent in dict.fromkeys(decision.agents) if agent not in busy]

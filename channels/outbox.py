@@ -80,6 +80,7 @@ def _create(db: sqlite_utils.Database) -> None:
             UNIQUE(agent, room, txn_id)
         );
         CREATE INDEX outbox_pending ON outbox(agent, id) WHERE state = 'pending';
+        CREATE INDEX outbox_failed ON outbox(id) WHERE state = 'failed';
         CREATE INDEX outbox_event ON outbox(event_id) WHERE event_id IS NOT NULL;
         CREATE INDEX outbox_slot ON outbox(slot_id) WHERE slot_id IS NOT NULL;
         CREATE INDEX outbox_room ON outbox(room, created_at);
@@ -219,14 +220,17 @@ def _put_one(
 
 
 def _statistics(db: sqlite_utils.Database) -> OutboxStatistics:
-    counts = dict(db.conn.execute("SELECT state, count(*) FROM outbox GROUP BY state").fetchall())
+    failed, everything = db.conn.execute(
+        "SELECT (SELECT count(*) FROM outbox WHERE state = 'failed'), (SELECT count(*) FROM outbox)"
+    ).fetchone()
     waiting = db.conn.execute(
         "SELECT agent, count(*), min(created_at) FROM outbox WHERE state = 'pending' GROUP BY agent"
     ).fetchall()
+    pending = sum(count for _, count, _ in waiting)
     return OutboxStatistics(
-        pending=counts.get("pending", 0),
-        sent=counts.get("sent", 0),
-        failed=counts.get("failed", 0),
+        pending=pending,
+        sent=everything - pending - failed,
+        failed=failed,
         pending_by_agent={agent: count for agent, count, _ in waiting},
         oldest_pending_at=min((oldest for _, _, oldest in waiting), default=None),
     )

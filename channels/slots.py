@@ -215,7 +215,7 @@ def open_slot(
 
 def dispatch(db: sqlite_utils.Database, slot: Slot, agent: str, rule: str, now: float) -> Slot:
     """Give an open slot to an agent as its next attempt; the chain counts the slot's turn once."""
-    hop = slot.hop or hops.reserve(db, slot.room, slot.chain, slot_key(slot.id), None)
+    hop = hops.reserve(db, slot.room, slot.chain, slot_key(slot.id), None)
     db.conn.execute(
         "UPDATE slots SET state = 'dispatched', agent = ?, attempt = attempt + 1, hop = ?,"
         " rule = ?, reason = NULL, decided_at = ? WHERE id = ? AND state = 'open'",

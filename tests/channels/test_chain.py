@@ -1,4 +1,4 @@
-"""Chain: stamps survive strangers' shapes; each message has one place; the count only ever says no in time."""
+"""Chain: stamps survive any shape of a stranger, a message has one place, turns have a limit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Crash points: free in production, exact under a hook, and each one of the durable wires survivable."""
+"""Crash points: free in production, exact under a hook; those of the durable wires are survived."""
 
 from __future__ import annotations
 
@@ -165,7 +165,7 @@ async def check_all_answered(path: Path) -> int:
 
 @pytest.fixture
 def folder() -> Iterator[Path]:
-    """A folder in memory where there is one: a kill of the process, unlike one of power, needs no disk."""
+    """A folder in memory where there is one: killing a process, unlike the power, needs no disk."""
     memory = Path("/dev/shm")
     with TemporaryDirectory(dir=memory if memory.is_dir() else None) as name:
         yield Path(name)

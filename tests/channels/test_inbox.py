@@ -1,4 +1,4 @@
-"""Inbox: an event is admitted once, its slot ends once, and the turns of a chain are counted exactly."""
+"""Inbox: an event is admitted once, its slot ends once, a chain's turns are counted exactly."""
 
 from __future__ import annotations
 

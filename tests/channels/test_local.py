@@ -163,7 +163,7 @@ async def test_a_message_that_is_too_long_is_refused_and_one_that_just_fits_is_n
 ) -> None:
     frame = len('{"msgtype": "m.text", "body": ""}')
     await rooms.post(ROOM, "ana", "ñ" * ((65_536 - frame) // 2))
-    with pytest.raises(RoomError, match="too long: 655.. bytes, at most 65536"):
+    with pytest.raises(RoomError, match=r"too long: 655\d\d bytes, at most 65536"):
         await rooms.post(ROOM, "eva", "x" * (65_537 - frame))
     assert "@eva" not in (await rooms.room(ROOM)).members
 

@@ -1,4 +1,4 @@
-"""Slots: in whatever order they are admitted, decided, answered, cut off and reopened, each ends once."""
+"""Slots: decided, answered, cut off and reopened in whatever order, each ends once."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ ATTEMPT = st.sampled_from([0, 0, 0, -1, 1])
 
 
 class SlotLife(RuleBasedStateMachine):
-    """A model that knows only state and attempt foretells what each move on the real slots returns."""
+    """A model of state and attempt alone foretells what each move on the real slots returns."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""A small story told over the durable wires alone, which may be cut anywhere and told again from the start."""
+"""A small story told over the durable wires alone; it may be cut anywhere and told again."""
 
 from __future__ import annotations
 

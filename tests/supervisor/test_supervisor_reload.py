@@ -8,6 +8,7 @@ from functools import partial
 import pytest
 import trio
 import trio.testing
+from structlog.testing import capture_logs
 from trio.testing import MockClock
 
 from channels.errors import ActorDied
@@ -399,6 +400,25 @@ async def test_the_supervisors_stop_overrules_a_reload(autojump_clock: MockClock
         assert trio.current_time() == 1.0
         await trio.testing.wait_all_tasks_blocked()
         assert "stopped meanwhile" in str(calls.results["reload"])
+
+
+@pytest.mark.promise("P7")
+async def test_the_supervisors_total_deadline_ends_the_grace_of_a_reload(
+    autojump_clock: MockClock,
+) -> None:
+    async def run(inbox: Inbox, status: Status) -> None:
+        status.started()
+        with trio.CancelScope(shield=True):
+            await trio.sleep(6)
+
+    with capture_logs() as logs:
+        async with trio.open_nursery() as nursery:
+            calls = Calls(nursery)
+            async with supervising(child("a", run, grace=60.0), stop_timeout=1.0) as root:
+                await calls.begin("reload", lambda: root.restart_child("a"))
+    assert trio.current_time() == 6.0
+    told = [log["waited"] for log in logs if log["event"] == "child_resists_cancel"]
+    assert told == [1.0, 2.0, 4.0]
 
 
 async def test_a_caller_that_is_cancelled_leaves_the_restart_to_finish(

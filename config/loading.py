@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import attrs
 
@@ -18,7 +18,14 @@ from config.source import Source
 from config.structuring import Structurer
 from config.workspace import Workspace
 
-__all__ = ["RESERVED_IDS", "Loaded", "agent_ids", "load_agent", "load_supervisor"]
+__all__ = [
+    "RESERVED_IDS",
+    "Loaded",
+    "ShapeError",
+    "agent_ids",
+    "load_agent",
+    "load_supervisor",
+]
 
 T = TypeVar("T")
 RESERVED_IDS = frozenset(
@@ -34,10 +41,22 @@ class Loaded(Generic[T]):
     source: Source
 
 
+class ShapeError(ConfigError):
+    """A file whose shape is wrong; `partial` is what could be read of it, defaults for the rest.
+
+    It is not for use: only for further checks, so that whoever mends the file hears of every fault
+    at once. None: nothing could be made of it.
+    """
+
+    def __init__(self, problems: Iterable[Problem], partial: Loaded[Any] | None) -> None:
+        super().__init__(problems)
+        self.partial = partial
+
+
 def load_supervisor(
     workspace: Workspace, environ: Mapping[str, str] | None = None
 ) -> Loaded[SupervisorConfig]:
-    """Read `supervisor.yaml`. Raises ConfigError with all that is wrong with its shape."""
+    """Read `supervisor.yaml`. Raises ShapeError (a ConfigError) with all that is wrong in it."""
     maker = _open(workspace, workspace.supervisor_yaml, environ)
     return _finish(maker, maker.structure(SupervisorConfig))
 
@@ -102,6 +121,8 @@ def _open(workspace: Workspace, path: Path, environ: Mapping[str, str] | None) -
 
 
 def _finish(maker: Structurer, value: T | None) -> Loaded[T]:
-    if value is None or maker.problems:
-        raise ConfigError(sorted(set(maker.problems), key=lambda p: (p.line, p.col, p.key)))
-    return Loaded(value, maker.source)
+    loaded = None if value is None else Loaded(value, maker.source)
+    if loaded is None or maker.problems:
+        problems = sorted(set(maker.problems), key=lambda p: (p.line, p.col, p.key))
+        raise ShapeError(problems, loaded)
+    return loaded

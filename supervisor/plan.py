@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeVar
 
 import attrs
 
-from config.loading import Loaded, agent_ids, load_agent, load_supervisor
+from config.loading import Loaded, ShapeError, agent_ids, load_agent, load_supervisor
 from config.problems import ConfigError, Problem
 from config.schema import AgentConfig, SupervisorConfig
 from config.workspace import Workspace
 
 __all__ = ["Plan", "read_agent", "read_supervisor", "read_workspace"]
+
+T = TypeVar("T")
 
 
 @attrs.frozen
@@ -28,9 +32,10 @@ def read_supervisor(workspace: Workspace, ids: Sequence[str]) -> Loaded[Supervis
     from actors.checking import check_supervisor as check_actors
     from cronactor.checking import check_supervisor as check_time
 
-    loaded = load_supervisor(workspace)
-    _refuse([*check_time(loaded), *check_actors(loaded, ids), *_check_transport(loaded)])
-    return loaded
+    def check(loaded: Loaded[SupervisorConfig]) -> list[Problem]:
+        return [*check_time(loaded), *check_actors(loaded, ids), *_check_transport(loaded)]
+
+    return _checked(lambda: load_supervisor(workspace), check)
 
 
 def _check_transport(loaded: Loaded[SupervisorConfig]) -> Sequence[Problem]:
@@ -46,9 +51,10 @@ def read_agent(workspace: Workspace, agent: str, ids: Sequence[str]) -> Loaded[A
     from cronactor.checking import check as check_time
     from tools.checking import check as check_tools
 
-    loaded = load_agent(workspace, agent)
-    _refuse([*check_time(loaded), *check_tools(loaded), *check_actors(loaded, ids)])
-    return loaded
+    def check(loaded: Loaded[AgentConfig]) -> list[Problem]:
+        return [*check_time(loaded), *check_tools(loaded), *check_actors(loaded, ids)]
+
+    return _checked(lambda: load_agent(workspace, agent), check)
 
 
 def read_workspace(workspace: Workspace) -> Plan:
@@ -63,6 +69,30 @@ def read_workspace(workspace: Workspace) -> Plan:
         except ConfigError as error:
             broken[agent] = error.problems
     return Plan(supervisor, agents, broken)
+
+
+def _checked(
+    load: Callable[[], Loaded[T]], check: Callable[[Loaded[T]], list[Problem]]
+) -> Loaded[T]:
+    """Load, and let the floors check; what they find is told together with a wrong shape."""
+    try:
+        loaded = load()
+    except ShapeError as error:
+        if error.partial is not None:
+            _refuse([*error.problems, *_elsewhere(check(error.partial), error.problems)])
+        raise
+    _refuse(check(loaded))
+    return loaded
+
+
+def _elsewhere(found: Sequence[Problem], known: Sequence[Problem]) -> list[Problem]:
+    """Leave out sections whose shape is wrong: what a check finds there may only follow from it."""
+    sections = {_section(problem) for problem in known}
+    return [problem for problem in found if _section(problem) not in sections]
+
+
+def _section(problem: Problem) -> str:
+    return re.split(r"[.\[]", problem.key, maxsplit=1)[0]
 
 
 def _refuse(problems: Sequence[Problem]) -> None:

@@ -161,7 +161,10 @@ class Bus:
         await asks.wait(ask)
         if ask.error is not None:
             error, ask.error = ask.error, None
-            raise error
+            try:
+                raise error
+            finally:
+                del error  # this frame is in its traceback: a cycle that would keep both
         return ask.value
 
     def publish(self, topic: str, event: Any) -> int:
@@ -231,3 +234,4 @@ def _raise_alone(group: BaseExceptionGroup[BaseException]) -> NoReturn:
         raise error
     finally:
         error.__context__ = context
+        del error, context

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import math
+import weakref
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -336,6 +338,31 @@ async def test_the_block_of_a_bus_raises_its_own_errors_unwrapped() -> None:
         async with Bus.open():
             raise ExceptionGroup("mine", [KeyError("a"), ValueError("b")])
     assert caught.value.message == "mine"
+
+
+async def test_a_failed_ask_keeps_neither_its_error_nor_its_body(
+    autojump_clock: MockClock,
+) -> None:
+    class Body:
+        pass
+
+    async with Bus.open() as bus:
+        mailbox = Mailbox()
+        bus.register("a", mailbox)
+        body = Body()
+        kept: list[weakref.ref[Any]] = [weakref.ref(body)]
+        gc.disable()
+        try:
+            try:
+                await bus.ask("a", body, timeout=1)
+            except AskTimeout as error:
+                kept.append(weakref.ref(error))
+            del body
+            with pytest.raises(trio.WouldBlock):
+                mailbox.open_inbox().receive_nowait()
+            assert [ref() for ref in kept] == [None, None]
+        finally:
+            gc.enable()
 
 
 async def test_asks_that_ended_do_not_pile_up_in_the_timer() -> None:

@@ -400,6 +400,15 @@ async def test_two_generations_never_read_at_once(bus: Bus) -> None:
     mailbox.open_inbox()
 
 
+async def test_a_generation_that_ends_twice_does_not_end_the_next_one(bus: Bus) -> None:
+    mailbox, old = opened(bus)
+    old.close("boom")
+    mailbox.open_inbox()
+    old.close("boom")
+    with pytest.raises(RuntimeError):
+        mailbox.open_inbox()
+
+
 async def test_drain_ends_the_iterator_and_keeps_what_is_queued(bus: Bus) -> None:
     mailbox, inbox = opened(bus)
     got = []

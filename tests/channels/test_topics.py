@@ -59,6 +59,7 @@ async def test_leaving_the_block_ends_the_subscription(bus: Bus) -> None:
     assert bus.publish("t", 2) == 0
     assert bus.statistics().subscriptions == {}
     assert [event async for event in subscription] == []
+    assert subscription.statistics().depth == 0
     with pytest.raises(trio.EndOfChannel):
         await subscription.receive()
 

@@ -10,7 +10,7 @@ import attrs
 import structlog
 import trio
 
-from actors.failures import cancel_reason, cleanup, error_text
+from actors.failures import cancel_reason, cleanup, error_text, has_cancel
 from actors.thinking import AgentServices
 from actors.turn import run_task, run_turn, turn_key
 from actors.turns import CRASH, RESTART
@@ -116,7 +116,11 @@ class AgentLoop:
                 self._nursery.start_soon(self._notice_drain, inbox)
                 task_status.started()
                 async for message in inbox:
-                    await self._take(message)
+                    try:
+                        await self._take(message)
+                    except trio.Cancelled:
+                        inbox.requeue(message)  # not begun: the next generation's
+                        raise
                     await self._room_for_more()
                 await self._finish()
                 self._nursery.cancel_scope.cancel(reason="drained")
@@ -258,8 +262,8 @@ class AgentLoop:
     async def _run_turn(self, job: _Job, slot: Slot) -> None:
         try:
             end, detail = await self._attempt(job, slot)
-        except BaseException as error:
-            reason = cancel_reason(error)
+        except BaseException:
+            reason = await cancel_reason()
             if reason is not None:  # the whole loop is being stopped
                 async with cleanup(self.config.id):
                     await self._release(slot, reason)
@@ -278,7 +282,7 @@ class AgentLoop:
                 crash_point("agent.before_turn")
                 end = await run_turn(self.config, self.services, slot, own_user=self.own_user)
         except BaseException as error:
-            if cancel_reason(error) is not None or not isinstance(error, Exception):
+            if has_cancel(error) or not isinstance(error, Exception):
                 raise
             end, detail = TurnEnd.RAISED, error_text(error)
             _log.error("turn_failed", agent=self.config.id, slot=slot.id, exc_info=error)
@@ -339,7 +343,7 @@ class AgentLoop:
                 )
                 return
         except BaseException as error:
-            if cancel_reason(error) is not None or not isinstance(error, Exception):
+            if has_cancel(error) or not isinstance(error, Exception):
                 raise
             failure = f"{self.config.id}: {error_text(error)}"
             _log.error("task_failed", agent=self.config.id, task=task.task_id, exc_info=error)

@@ -21,7 +21,7 @@ _TEXTS: Final[Mapping[str, Mapping[str, str]]] = {
         "who": "Eres {name} (agente «{agent}»).",
         "room": "Estás en la sala {room}, en la que escriben varias personas y agentes.",
         "task": "Otro agente o un horario te da esta tarea; tu respuesta vuelve a quien la pide.",
-        "language": "Responde en español salvo que te escriban en otro idioma.",
+        "language": "Responde en español salvo que te escriben en otro idioma.",
         "now": "Ahora es {now} ({zone}).",
         "late": "El mensaje se escribió a las {then}, cuando no estabas: tenlo en cuenta.",
         "agents": "Otros agentes: {agents}.",

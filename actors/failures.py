@@ -12,7 +12,7 @@ import trio
 from actors.turns import CRASH, RESTART
 from channels.messages import StopReason
 
-__all__ = ["CLEANUP_SECONDS", "cancel_reason", "cleanup", "error_text"]
+__all__ = ["CLEANUP_SECONDS", "cancel_reason", "cleanup", "error_text", "has_cancel"]
 
 CLEANUP_SECONDS: Final = 2.0
 
@@ -33,17 +33,24 @@ async def cleanup(agent: str) -> AsyncIterator[None]:
         _log.error("cleanup_too_slow", agent=agent, seconds=CLEANUP_SECONDS)
 
 
-def cancel_reason(error: BaseException) -> str | None:
-    """Return why a cancel that is part of `error` came: a StopReason's value, RESTART, or CRASH.
+def has_cancel(error: BaseException) -> bool:
+    """Whether a cancel is part of `error`: cleanup that failed during one comes beside it."""
+    return any(_leaves(error, lambda leaf: isinstance(leaf, trio.Cancelled)))
 
-    None when no cancel is part of it. A cancel that names no reason of ours is that of a nursery in
-    which something else has crashed.
+
+async def cancel_reason() -> str | None:
+    """Return why the calling task is being cancelled: a StopReason's value, RESTART, or CRASH.
+
+    None when it is not. A scope cancelled for no reason of ours is that of a nursery in which
+    something else has crashed. Asked of Trio afresh, at the caller's level: a Cancelled in flight
+    may name an inner deadline that ran out in the same instant.
     """
-    cancels = list(_leaves(error, lambda leaf: isinstance(leaf, trio.Cancelled)))
-    if not cancels:
-        return None
-    reasons = {getattr(cancel, "reason", None) for cancel in cancels}
-    return next((reason for reason in sorted(map(str, reasons)) if reason in _STOP_REASONS), CRASH)
+    try:
+        await trio.lowlevel.checkpoint_if_cancelled()
+    except trio.Cancelled as cancelled:  # asked for, and answered
+        reason = cancelled.reason
+        return reason if reason in _STOP_REASONS else CRASH
+    return None
 
 
 def error_text(error: BaseException) -> str:

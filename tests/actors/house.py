@@ -1,4 +1,4 @@
-"""A small house for the tests: local rooms on a file, two agents, an orchestrator, all in one nursery."""
+"""A small house for the tests: local rooms on a file, agents, an orchestrator, in one nursery."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, 
 from contextlib import aclosing, asynccontextmanager
 from pathlib import Path
 from random import Random
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import attrs
@@ -202,9 +203,7 @@ class House:
             self.bus.register(address, box)
         await self.nursery.start(self._run, address, actor)
 
-    async def _run(
-        self, address: str, actor: Any, *, task_status: trio.TaskStatus[None]
-    ) -> None:
+    async def _run(self, address: str, actor: Any, *, task_status: trio.TaskStatus[None]) -> None:
         inbox = self.mailboxes[address].open_inbox()
         error: str | None = "killed"
         with trio.CancelScope() as scope:
@@ -258,6 +257,20 @@ def agent_config(agent: str, **more: Any) -> AgentConfig:
 AGENTS = {"ada": agent_config("ada"), "bob": agent_config("bob")}
 
 
+_empty: list[bytes] = []
+
+
+async def empty_state() -> bytes:
+    """A state file with empty tables: making them anew is half of a short test."""
+    if not _empty:
+        with TemporaryDirectory() as folder:
+            made = Path(folder) / "state.db"
+            async with Database.open(made, MIGRATIONS, threaded=False):
+                pass
+            _empty.append(made.read_bytes())
+    return _empty[0]
+
+
 @asynccontextmanager
 async def a_house(
     path: Path,
@@ -272,6 +285,8 @@ async def a_house(
 ) -> AsyncIterator[House]:
     """Open a house on `path/state.db`, start everyone, and stop them all at the block's end."""
     clock = VirtualClock()
+    if not (path / "state.db").exists():
+        (path / "state.db").write_bytes(await empty_state())
     async with (
         Database.open(path / "state.db", MIGRATIONS, threaded=False) as db,
         Bus.open(clock) as bus,
@@ -279,9 +294,7 @@ async def a_house(
     ):
         assert db._raw is not None
         db._raw.conn.execute("PRAGMA synchronous=OFF")  # nothing here pulls the plug
-        house = kind(
-            db, bus, clock, nursery, rooms, agents, tools, dict(scripts or {}), known_bots
-        )
+        house = kind(db, bus, clock, nursery, rooms, agents, tools, dict(scripts or {}), known_bots)
         if started:
             await house.open()
         yield house

@@ -282,7 +282,7 @@ async def test_settle_lets_work_end_after_a_cancel_and_the_cancel_goes_through()
 
     async def work() -> None:
         nonlocal done
-        await trio.sleep(0)
+        await trio.lowlevel.checkpoint()
         done = True
 
     with trio.CancelScope() as scope:

@@ -93,7 +93,7 @@ def only_crash(error: BaseException) -> bool:
 
 
 def death_at(point: str, nth: int) -> Callable[[str], None]:
-    """Die at the nth pass; from then on every step dies too, so that no cleanup helps, as in SIGKILL."""
+    """Die at the nth pass; every later step dies too, so that no cleanup helps, as in SIGKILL."""
     passes: Counter[str] = Counter()
     dead = False
 
@@ -121,7 +121,9 @@ def passes_of_a_quiet_life(path: Path) -> Counter[str]:
 def check(world: World) -> None:
     unended = "SELECT id, event_id, state FROM slots WHERE state IN ('open', 'dispatched')"
     assert world.rows(unended) == []
-    said_by_people = "SELECT content ->> 'body' FROM room_events WHERE sender = '@ana' AND kind = 'message'"
+    said_by_people = (
+        "SELECT content ->> 'body' FROM room_events WHERE sender = '@ana' AND kind = 'message'"
+    )
     assert sorted(str(row[0]) for row in world.rows(said_by_people)) == sorted(MESSAGES)
     answers = Counter(
         str(row[0])

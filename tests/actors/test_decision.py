@@ -95,7 +95,9 @@ def test_an_answer_dated_in_the_future_by_a_clock_that_stepped_back_does_not_sil
 
 
 def test_no_pending_reply_and_own_message() -> None:
-    assert no_pending_reply("ada", facts()) and not no_pending_reply("ada", facts(pending={"ada": 1}))
+    assert no_pending_reply("ada", facts()) and not no_pending_reply(
+        "ada", facts(pending={"ada": 1})
+    )
     assert not not_own_message(CARDS["ada"], facts(event(sender="ada")))
     assert not not_own_message(CARDS["cid"], facts(event(sender="@cid:example.org")))
     assert not not_own_message(CARDS["ada"], facts(event(sender="x"), sender_agent="ada"))
@@ -140,7 +142,7 @@ def test_an_agent_that_has_just_answered_leaves_the_word_to_the_next() -> None:
 
 
 def test_when_all_have_just_answered_nobody_does() -> None:
-    said = facts(last_answer={agent: NOW - 1 for agent in CARDS})
+    said = facts(last_answer=dict.fromkeys(CARDS, NOW - 1))
     assert decide(ROOM, said, COMPANY) == Decline("response_cooldown")
 
 
@@ -359,7 +361,9 @@ def test_no_facts_make_the_rules_choose_wrongly(
 
 def not_cooling(agent: str, configured: RoomConfig, given_facts: SlotFacts) -> bool:
     seconds = configured.response_cooldown_seconds
-    return not_replied_recently(agent, given_facts, seconds) and no_pending_reply(agent, given_facts)
+    return not_replied_recently(agent, given_facts, seconds) and no_pending_reply(
+        agent, given_facts
+    )
 
 
 @given(ROOMS, FACTS)

@@ -1,4 +1,4 @@
-"""A turn resumed from its journal repeats nothing; a turn that is stopped begins nothing (P6, P9)."""
+"""A turn resumed from its journal repeats nothing; a stopped turn begins nothing (P6, P9)."""
 
 from __future__ import annotations
 

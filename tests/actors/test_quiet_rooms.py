@@ -1,0 +1,148 @@
+"""A room full of bots always falls silent (P3)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import trio
+from trio.testing import MockClock
+
+from actors.llm.protocol import ModelRequest
+from config.schema import RoomConfig
+from tests.actors.house import ROOM, Answer, a_house, agent_config
+
+FIVE = ("ada", "bob", "cid", "dora", "eva")
+
+
+async def chatty(request: ModelRequest) -> Answer:
+    """Always have something to say, and call on another bot by name."""
+    own = FIVE.index(request.context.agent)
+    return f"¿y tú, @{FIVE[(own + 1) % 5]}?"
+
+
+def loud(**more: Any) -> RoomConfig:
+    settings: dict[str, Any] = {
+        "respond_to_bots": True,
+        "response_cooldown_seconds": 0.0,
+        "cooldown_applies_to": "bots",
+    }
+    return RoomConfig(ROOM, participants=FIVE, **(settings | more))
+
+
+def fives(of: Any) -> dict[str, Any]:
+    return {agent: of(agent) for agent in FIVE}
+
+
+@pytest.mark.promise("P3")
+@pytest.mark.parametrize("policy", ["first", "round_robin", "all", "route"])
+@pytest.mark.parametrize("turn_based", [False, True])
+async def test_after_one_human_message_five_bots_take_so_many_turns_and_no_more(
+    tmp_path: Path, autojump_clock: MockClock, policy: str, turn_based: bool
+) -> None:
+    room = loud(policy=policy, turn_based=turn_based, max_bot_turns=6)
+    async with a_house(
+        tmp_path, rooms=(room,), agents=fives(agent_config), scripts=fives(lambda _: chatty)
+    ) as house:
+        await house.say("hola a todas")
+        await house.settled(7 * 86_400)
+        assert len(await house.texts()) == 6
+        await house.say("¿seguimos?")
+        await house.settled(7 * 86_400)
+        assert len(await house.texts()) == 12
+
+
+@pytest.mark.promise("P3")
+async def test_the_count_survives_restarts(tmp_path: Path, autojump_clock: MockClock) -> None:
+    async def slow(request: ModelRequest) -> Answer:
+        await trio.sleep(5)
+        return await chatty(request)
+
+    said = 0
+    for _ in range(8):
+        async with a_house(
+            tmp_path, rooms=(loud(),), agents=fives(agent_config), scripts=fives(lambda _: slow)
+        ) as house:
+            if not said:
+                await house.say("hola")
+            await house.settled(12)
+            said = len(await house.texts())
+    assert said == 6
+
+
+@pytest.mark.promise("P3")
+@pytest.mark.parametrize("stamp", [None, {}, "x", {"chain": "new", "hop": 0, "agent": "ada"}])
+async def test_a_foreign_bot_that_shows_itself_cannot_lengthen_a_chain(
+    tmp_path: Path, autojump_clock: MockClock, stamp: Any
+) -> None:
+    async with a_house(
+        tmp_path, rooms=(loud(),), agents=fives(agent_config), scripts=fives(lambda _: chatty)
+    ) as house:
+        await house.say("hola")
+        for number in range(30):
+            content: dict[str, Any] = {"msgtype": "m.text", "body": f"@ada ¿y {number}?"}
+            if stamp is not None:
+                content["vivero"] = stamp
+            await house.rooms.post(ROOM, "robot", content, as_bot=stamp is None)
+            await house.settled(100)
+        assert len(await house.texts()) == 6
+
+
+@pytest.mark.promise("P3")
+async def test_a_foreign_bot_that_plays_a_person_is_found_out(
+    tmp_path: Path, autojump_clock: MockClock
+) -> None:
+    room = loud(respond_to_bots=False)
+    async with a_house(
+        tmp_path, rooms=(room,), agents=fives(agent_config), scripts=fives(lambda _: chatty)
+    ) as house:
+        for number in range(60):
+            await house.say(f"eco {number}", "impostor")
+            await house.settled(5)
+        assert 19 <= len(await house.texts()) <= 21
+        await house.settled(3600)
+        await house.say("¿ya?", "impostor")
+        await house.settled()
+        assert len(await house.texts()) <= 21  # until somebody clears it
+        await house.say("hola", "ana")
+        await house.settled()
+        assert len(await house.texts()) <= 22
+        await house.inbox.set_suspect(ROOM, "@impostor", False)
+        await house.say("soy yo", "impostor")
+        await house.settled()
+        assert (await house.texts())[-1].startswith("¿y tú")
+
+
+@pytest.mark.promise("P3")
+async def test_slow_impostors_are_bounded_by_the_hour(
+    tmp_path: Path, autojump_clock: MockClock
+) -> None:
+    room = loud(max_agent_messages_per_hour=10, respond_to_bots=False)
+    async with a_house(
+        tmp_path, rooms=(room,), agents=fives(agent_config), scripts=fives(lambda _: chatty)
+    ) as house:
+        for number in range(40):
+            await house.say(f"eco {number}", "impostor")
+            await house.settled(60)
+        assert len(await house.texts()) == 10
+
+
+@pytest.mark.promise("P3")
+async def test_a_cooldown_lets_each_bot_speak_once_a_minute(
+    tmp_path: Path, autojump_clock: MockClock
+) -> None:
+    room = loud(response_cooldown_seconds=60.0, max_bot_turns=100)
+    async with a_house(
+        tmp_path, rooms=(room,), agents=fives(agent_config), scripts=fives(lambda _: chatty)
+    ) as house:
+        await house.say("hola")
+        await house.settled(50)
+        spoken = [e.sender for e in await house.rooms.history(ROOM, 100) if e.sender in FIVE]
+        assert_distinct(spoken)
+
+
+def assert_distinct(names: Iterable[str]) -> None:
+    listed = list(names)
+    assert len(listed) == len(set(listed)) > 1

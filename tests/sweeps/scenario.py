@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import cache
 from pathlib import Path
+from typing import Any
 
 import attrs
 import structlog
@@ -16,6 +16,7 @@ import trio.testing
 from actors.llm import replay
 from channels.crashpoints import set_crash_hook
 from channels.messages import Reload
+from config import loading
 from config.workspace import Workspace
 from supervisor.reload import take_request
 from supervisor.testkit.clock import VirtualClock
@@ -28,7 +29,7 @@ __all__ = ["BEGINNING", "LINES", "REMINDERS", "Life", "Line", "leanly", "live", 
 BEGINNING = 1_775_000_000.0
 """Twenty seconds past a minute (UTC), so that the first schedules are due after forty."""
 RELOAD_AT = 6.0
-LEAST_SECONDS = 110.0
+LEAST_SECONDS = 50.0
 MOST_SECONDS = 900.0
 DOWN_SECONDS = 2.0
 
@@ -152,18 +153,31 @@ def prepare(folder: Path) -> Workspace:
 
 @contextmanager
 def leanly() -> Iterator[None]:
-    """Within the block log only what is critical, and read each replay script (pure) only once."""
+    """Within the block log only what is critical, and parse each text of YAML (pure) only once."""
     before = structlog.get_config()
     structlog.configure(
         wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL),
         cache_logger_on_first_use=False,
     )
-    parse, replay.parse_script = replay.parse_script, cache(replay.parse_script)
+    script, config = replay.parse_script, loading.parse
+    replay.parse_script, loading.parse = _once_a_text(script), _once_a_text(config)
     try:
         yield
     finally:
-        replay.parse_script = parse
+        replay.parse_script, loading.parse = script, config
         structlog.configure(**before)
+
+
+def _once_a_text(parse: Callable[[str, str], Any]) -> Callable[[str, str], Any]:
+    """`parse(text, file)`, where the first file's name stands for all that hold the same text."""
+    known: dict[str, Any] = {}
+
+    def read(text: str, file: str) -> Any:
+        if text not in known:
+            known[text] = parse(text, file)
+        return known[text]
+
+    return read
 
 
 @attrs.define(eq=False)
@@ -240,7 +254,9 @@ class Life:
             await trio.sleep(5)
 
 
-def live(life: Life, *, seed: int = 0) -> float:
+def live(
+    life: Life, *, seed: int = 0, instruments: Sequence[trio.abc.Instrument] = ()
+) -> float:
     """Run a life to its end under a seeded task order; return when the next one can begin.
 
     Raises what the life raises.
@@ -248,7 +264,8 @@ def live(life: Life, *, seed: int = 0) -> float:
     previous = set_crash_hook(life.point)
     try:
         with seeded_order(seed):
-            trio.run(life.run, clock=trio.testing.MockClock(autojump_threshold=0))
+            clock = trio.testing.MockClock(autojump_threshold=0)
+            trio.run(life.run, clock=clock, instruments=instruments)
     finally:
         set_crash_hook(previous)
     return life.next_begins

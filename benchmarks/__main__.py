@@ -9,7 +9,12 @@ import sys
 from benchmarks.base import Row
 from benchmarks.report import RESULTS_MD, save, table
 
-MODULES = ("wires",)  # each has rows(quick: bool) -> list[Row]
+MODULES = (
+    "wires",
+    "supervision",
+    "reloading",
+    "startup",
+)  # each has rows(quick: bool) -> list[Row]
 
 
 def main(arguments: list[str] | None = None) -> int:

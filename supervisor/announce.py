@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import sys
+from typing import TextIO
+
 from config.schema import SupervisorConfig
 from config.workspace import Workspace
 
-__all__ = ["started_text", "url_text"]
+__all__ = ["say", "started_text", "url_text"]
 
 _STARTED = {
     "es": """\
@@ -43,3 +47,25 @@ def started_text(workspace: Workspace, config: SupervisorConfig) -> str:
 def url_text(url: str, locale: str) -> str:
     """Return the line that gives the address, its token in the fragment."""
     return _URL[locale].format(url=url)
+
+
+def say(text: str, stream: TextIO | None = None) -> None:
+    """Print to `stream` (default: standard output) for whoever still looks; never raises.
+
+    A terminal that went away and a pipe that nobody reads any more must not end the supervisor, nor
+    spoil its exit code: what comes later goes nowhere.
+    """
+    stream = sys.stdout if stream is None else stream
+    try:
+        print(text, file=stream, flush=True)
+    except (OSError, ValueError):
+        _silence(stream)
+
+
+def _silence(stream: TextIO) -> None:
+    try:
+        nowhere = os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC)
+        os.dup2(nowhere, stream.fileno())
+        os.close(nowhere)
+    except (OSError, ValueError):
+        return

@@ -21,7 +21,7 @@ from config.problems import ConfigError
 from config.starter import init_workspace
 from config.workspace import Workspace
 from cronactor.scheduler import Scheduler
-from supervisor.announce import started_text, url_text
+from supervisor.announce import say, started_text, url_text
 from supervisor.cell import TOPIC
 from supervisor.desk.actor import Api, Places
 from supervisor.desk.server import PortTaken, probe_tcp
@@ -35,7 +35,7 @@ from supervisor.plan import Plan, read_workspace
 from supervisor.policy import Backoff, Intensity
 from supervisor.reload import Reloader, take_request
 from supervisor.services import Services, furnish, open_services
-from supervisor.signals import HANDLED, release, terminal_lost
+from supervisor.signals import HANDLED, hold, release, terminal_lost
 from supervisor.spec import Actor, ChildSpec
 from supervisor.supervisor import Supervisor
 from supervisor.tasktree import task_tree
@@ -165,7 +165,7 @@ def _api(house: House) -> Actor:
         port=config.web.port,
         locale=config.locale,
         count=house.fleet.services.metrics.http_request,
-        announce=lambda url: print(url_text(url, config.locale), flush=True),
+        announce=lambda url: say(url_text(url, config.locale)),
     )
 
 
@@ -191,20 +191,20 @@ def launch(workspace: Workspace, *, log_format: str = "text") -> int:
             return _launch_owned(workspace)
     except ConfigError as error:
         for problem in error.problems:
-            print(problem, file=sys.stderr)
+            say(str(problem), sys.stderr)
         return BAD_CONFIG
     except LockedError as error:
-        print(f"error: {_owner_sentence(workspace, error)}", file=sys.stderr)
+        say(f"error: {_owner_sentence(workspace, error)}", sys.stderr)
         return OWNED
     except (PortTaken, DatabaseError) as error:
-        print(f"error: {error}", file=sys.stderr)
+        say(f"error: {error}", sys.stderr)
         return BAD_CONFIG if isinstance(error, PortTaken) else FAILED
 
 
 def _make_when_missing(workspace: Workspace) -> None:
     if not workspace.supervisor_yaml.exists():
         init_workspace(workspace.root)
-        print(f"{workspace.shown(workspace.root)}: made from the bundled example", flush=True)
+        say(f"{workspace.shown(workspace.root)}: made from the bundled example")
 
 
 def _owner_sentence(workspace: Workspace, error: LockedError) -> str:
@@ -230,11 +230,18 @@ async def serve(workspace: Workspace, plan: Plan) -> int:
     """Run the tree in this Trio run until a signal ends it; return the exit code."""
     with trio.open_signal_receiver(*HANDLED) as signals:
         release()
-        async with open_services(workspace, plan.supervisor.value) as services:
-            await furnish(services, plan.supervisor.value.rooms)
-            household = Household.build(services, plan)
-            with _pid_file(workspace.pid_file):
-                return await _supervise(household, signals)
+        try:
+            return await _serve_until_signal(workspace, plan, signals)
+        finally:
+            hold()  # a second signal in our last milliseconds must not spoil the exit code
+
+
+async def _serve_until_signal(workspace: Workspace, plan: Plan, signals: AsyncIterator[int]) -> int:
+    async with open_services(workspace, plan.supervisor.value) as services:
+        await furnish(services, plan.supervisor.value.rooms)
+        household = Household.build(services, plan)
+        with _pid_file(workspace.pid_file):
+            return await _supervise(household, signals)
 
 
 async def _supervise(household: Household, signals: AsyncIterator[int]) -> int:
@@ -246,7 +253,7 @@ async def _supervise(household: Household, signals: AsyncIterator[int]) -> int:
             await household.root.run()
         except IntensityExceeded as error:
             log.critical("gave_up", error=str(error))
-            print(f"error: {error}", file=sys.stderr)
+            say(f"error: {error}", sys.stderr)
             code = GAVE_UP
         nursery.cancel_scope.cancel(reason="the tree has stopped")
     log.info("stopped", code=code)
@@ -257,7 +264,7 @@ async def _heed_signals(household: Household, signals: AsyncIterator[int]) -> No
     async for number in signals:
         name = signal.Signals(number).name
         if number == signal.SIGUSR1:
-            print(task_tree(), file=sys.stderr, flush=True)
+            say(task_tree(), sys.stderr)
         elif number == signal.SIGHUP and not terminal_lost():
             await _request_reload(household)
         else:
@@ -280,7 +287,7 @@ async def _say_ready(household: Household) -> None:
     await household.until_ready()
     fleet = household.fleet
     log.info("ready", pid=os.getpid(), agents=sorted(fleet.members))
-    print(started_text(fleet.services.workspace, fleet.config), flush=True)
+    say(started_text(fleet.services.workspace, fleet.config))
 
 
 @contextlib.contextmanager

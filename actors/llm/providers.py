@@ -122,7 +122,7 @@ def _problems(config: LlmConfig, source: Source) -> list[Problem]:
         bad("provider", f"there is no provider {name!r}{hint}")
     if name == "replay" and config.script is None:
         bad("script", "is missing: provider replay needs `script: FILE`")
-    if name != "replay" and config.script is not None:
+    if name in PROVIDERS and name != "replay" and config.script is not None:
         bad("script", "has a meaning only for provider replay: remove it")
     if name in _KEYS:
         if config.model is None:

@@ -185,7 +185,12 @@ def main() -> int:
     given = parser.parse_args()
     load_everything()
     memory = Path("/dev/shm")
-    with leanly(), tempfile.TemporaryDirectory(prefix="vivero-sweep-", dir=memory if memory.is_dir() else None) as path:
+    with (
+        leanly(),
+        tempfile.TemporaryDirectory(
+            prefix="vivero-sweep-", dir=memory if memory.is_dir() else None
+        ) as path,
+    ):
         return sweep(Path(path), given.seed, given.count, given.only)
 
 

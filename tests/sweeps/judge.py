@@ -14,7 +14,7 @@ import attrs
 from config.workspace import Workspace
 from tests.sweeps.scenario import LINES, REMINDERS, Line
 
-__all__ = ["judge"]
+__all__ = ["Court", "judge", "rows"]
 
 AGENTS = ("asistente", "devops")
 ENDED = ("answered", "declined", "expired", "dead_letter")
@@ -25,13 +25,14 @@ Row = dict[str, Any]
 
 
 def rows(path: Path, sql: str) -> list[Row]:
+    """Read rows of a database that may be in use."""
     with closing(sqlite3.connect(path)) as db:
         db.row_factory = sqlite3.Row
         return [dict(row) for row in db.execute(sql)]
 
 
 @attrs.define
-class _Court:
+class Court:
     """Collects what is wrong; everything is read once, after all processes have ended."""
 
     said: list[Row]
@@ -46,7 +47,7 @@ class _Court:
     wrong: list[str] = attrs.field(factory=list)
 
     @classmethod
-    def of(cls, workspace: Workspace) -> _Court:
+    def of(cls, workspace: Workspace) -> Court:
         state, time = workspace.state_db, workspace.data_dir / "reminders.db"
         return cls(
             said=rows(
@@ -67,6 +68,14 @@ class _Court:
     def claim(self, fine: object, text: str) -> None:
         if not fine:
             self.wrong.append(text)
+
+    def try_all(self) -> None:
+        """What holds for every workspace."""
+        self.try_slots()
+        self.try_agents()
+        self.try_ends()
+        self.try_calls()
+        self.try_occurrences()
 
     # -- rooms ------------------------------------------------------------------------------------
 
@@ -197,17 +206,13 @@ class _Court:
 
 
 def judge(workspace: Workspace) -> list[str]:
-    """Return everything that is wrong with the files of a workspace that has been lived through."""
-    court = _Court.of(workspace)
-    court.try_slots()
+    """Return everything that is wrong with the files that the scenario's lives have left."""
+    court = Court.of(workspace)
+    court.try_all()
     court.try_people()
     for line in LINES:
         court.try_line(line)
-    court.try_agents()
-    court.try_ends()
-    court.try_calls()
     court.try_reminders()
-    court.try_occurrences()
     for schedule, period in PERIODS.items():
         court.try_schedule(schedule, period)
     return court.wrong

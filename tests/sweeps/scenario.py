@@ -1,4 +1,4 @@
-"""What the sweeps live through: people, two agents, reminders, schedules, a reload in the middle."""
+"""What the sweeps live through: people, two agents, reminders, schedules, and a reload."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from channels.messages import Reload
 from config import loading
 from config.workspace import Workspace
 from supervisor.reload import take_request
+from supervisor.services import Services
 from supervisor.testkit.clock import VirtualClock
 from supervisor.testkit.house import TestHouse, make_workspace, open_house
 from supervisor.testkit.orders import seeded_order
@@ -30,7 +31,7 @@ BEGINNING = 1_775_000_000.0
 """Twenty seconds past a minute (UTC), so that the first schedules are due after forty."""
 RELOAD_AT = 6.0
 LEAST_SECONDS = 50.0
-MOST_SECONDS = 900.0
+BETWEEN_LOOKS, LOOKS = 5.0, 180
 DOWN_SECONDS = 2.0
 
 LONG = "x" * 12_001
@@ -213,9 +214,7 @@ class Life:
                     for line in LINES:
                         people.start_soon(self._say, house, line)
                     people.start_soon(self._reload, house)
-                with trio.move_on_after(MOST_SECONDS):
-                    await self._settle(house)
-                    self.settled = True
+                await self._settle(house)
 
     def point(self, name: str) -> None:
         """Note the time, and be struck, at a crash point."""
@@ -243,20 +242,24 @@ class Life:
         await house.household.services.bus.ask(WARDEN, request, timeout=60)
 
     async def _settle(self, house: TestHouse) -> None:
-        services = house.household.services
         await self._until(LEAST_SECONDS)
-        while (
-            await services.inbox.open_slots()
-            or (await services.outbox.statistics()).pending
-            or await services.reminders.load_active()
-            or await services.reminders.ledger.unfinished()
-        ):
-            await trio.sleep(5)
+        for _ in range(LOOKS):
+            self.settled = not await _unsettled(house.household.services)
+            if self.settled:
+                return
+            await trio.sleep(BETWEEN_LOOKS)
 
 
-def live(
-    life: Life, *, seed: int = 0, instruments: Sequence[trio.abc.Instrument] = ()
-) -> float:
+async def _unsettled(services: Services) -> bool:
+    return bool(
+        await services.inbox.open_slots()
+        or (await services.outbox.statistics()).pending
+        or await services.reminders.load_active()
+        or await services.reminders.ledger.unfinished()
+    )
+
+
+def live(life: Life, *, seed: int = 0, instruments: Sequence[trio.abc.Instrument] = ()) -> float:
     """Run a life to its end under a seeded task order; return when the next one can begin.
 
     Raises what the life raises.

@@ -14,12 +14,17 @@ ROOT = Path(__file__).parent.parent.parent
 AGAIN = "python -m tests.sweeps.forker --seed {seed} --only {number}"
 
 
+PARTS = 2
+
+
 @pytest.mark.sweep
 @pytest.mark.promise("P1", "P2", "P9")
+@pytest.mark.parametrize("part", range(PARTS))
 def test_a_kill_at_any_instant_loses_nothing_and_doubles_nothing(
-    seed: int, size: Callable[[int, int], int], figures: Callable[..., None]
+    part: int, seed: int, size: Callable[[int, int], int], figures: Callable[..., None]
 ) -> None:
-    count = size(200, 5000)
+    instants = size(200, 5000)
+    count, seed = instants // PARTS, seed + part
     command = [sys.executable, "-m", "tests.sweeps.forker", "--seed", str(seed)]
     done = subprocess.run(
         [*command, "--count", str(count)], cwd=ROOT, capture_output=True, text=True
@@ -36,4 +41,4 @@ def test_a_kill_at_any_instant_loses_nothing_and_doubles_nothing(
     kills = sum(sample["killed"] for sample in samples)
     assert kills >= count
     twice = sum(sample["killed"] == 2 for sample in samples)
-    figures(instants=kills, lives=len(samples), recoveries_killed=twice)
+    figures(instants=kills, of=instants, samples=len(samples), recoveries_killed=twice)

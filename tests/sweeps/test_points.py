@@ -1,4 +1,4 @@
-"""The whole tree dies, or is cancelled, at every crash point; the next start loses and doubles nothing."""
+"""The whole tree dies, or is cancelled, at every crash point; the next start makes it good."""
 
 from __future__ import annotations
 

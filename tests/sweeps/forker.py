@@ -72,7 +72,7 @@ class Board:
 
 
 @attrs.define(eq=False)
-class Counter(trio.abc.Instrument):  # type: ignore[misc]
+class Counter(trio.abc.Instrument):
     """Counts steps of tasks and passes of crash points; ends the process at the sampled one."""
 
     life: Life

@@ -39,7 +39,8 @@ class Court:
     events: list[Row]
     slots: list[Row]
     outbox: list[Row]
-    calls: list[Row]
+    turns: list[Row]
+    steps: list[Row]
     chains: list[Row]
     reminders: list[Row]
     occurrences: list[Row]
@@ -58,7 +59,8 @@ class Court:
             events=rows(state, "SELECT * FROM events"),
             slots=rows(state, "SELECT * FROM slots"),
             outbox=rows(state, "SELECT *, content ->> 'body' AS body FROM outbox ORDER BY id"),
-            calls=rows(state, "SELECT * FROM turn_calls"),
+            turns=rows(state, "SELECT * FROM turns"),
+            steps=rows(state, "SELECT key FROM turn_outputs UNION SELECT key FROM turn_calls"),
             chains=rows(state, "SELECT * FROM chains"),
             reminders=rows(time, "SELECT * FROM reminders"),
             occurrences=rows(time, "SELECT * FROM occurrences ORDER BY scheduled_at"),
@@ -74,7 +76,7 @@ class Court:
         self.try_slots()
         self.try_agents()
         self.try_ends()
-        self.try_calls()
+        self.try_turns()
         self.try_occurrences()
 
     # -- rooms ------------------------------------------------------------------------------------
@@ -126,11 +128,14 @@ class Court:
             self.claim(self._justified(row), f"nobody asked for: {_short(row)}")
         for message in self.said:
             if message["sender"] in AGENTS:
-                row = sent.pop(message["event_id"], None)
-                same = row is not None and (row["agent"], row["room"], row["txn_id"]) == (
-                    message["sender"],
-                    message["room"],
-                    message["txn_id"],
+                row = sent.pop(message["event_id"], {})
+                same = all(
+                    row.get(of_row) == message[of_message]
+                    for of_row, of_message in (
+                        ("agent", "sender"),
+                        ("room", "room"),
+                        ("txn_id", "txn_id"),
+                    )
                 )
                 self.claim(same, f"said, and not from the outbox: {_short(message)}")
         self.claim(not sent, f"marked as sent, and never said: {_short(sent)}")
@@ -159,9 +164,24 @@ class Court:
         for chain in self.chains:
             self.claim(chain["turns"] <= MOST_TURNS, f"too many turns: {chain}")
 
-    def try_calls(self) -> None:
-        for call in self.calls:
-            self.claim(call["ok"] == 1, f"a tool call without a good result: {call}")
+    def try_turns(self) -> None:
+        """The record of what was answered has ended, and its steps are gone with the end."""
+        ended = {turn["key"] for turn in self.turns if turn["ended_at"] is not None}
+        answered = {f"slot:{s['id']}" for s in self.slots if s["state"] == "answered"}
+        self.claim(answered <= ended, f"turns without an end: {answered - ended}")
+        left = [step for step in self.steps if step["key"] in ended]
+        self.claim(not left, f"steps of turns that have ended: {left}")
+
+    def try_delegation(self, name: str) -> None:
+        """The other agent answered once, and its turn was counted once in the chain."""
+        events = {m["event_id"] for m in self.said if m["txn_id"] == name}
+        for slot in self.slots:
+            if slot["event_id"] in events:
+                key = f"task:slot:{slot['id']}:0"
+                answers = [turn["answer"] for turn in self.turns if turn["key"] == key]
+                self.claim(len(answers) == 1 and answers[0], f"{name}: {answers}")
+                turns = [c["turns"] for c in self.chains if c["chain"] == slot["chain"]]
+                self.claim(turns == [2], f"{name}: the chain counts {turns}")
 
     # -- time -------------------------------------------------------------------------------------
 
@@ -212,6 +232,7 @@ def judge(workspace: Workspace) -> list[str]:
     court.try_people()
     for line in LINES:
         court.try_line(line)
+    court.try_delegation("consulta")
     court.try_reminders()
     for schedule, period in PERIODS.items():
         court.try_schedule(schedule, period)

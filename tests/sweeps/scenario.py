@@ -160,12 +160,15 @@ def leanly() -> Iterator[None]:
         wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL),
         cache_logger_on_first_use=False,
     )
-    script, config = replay.parse_script, loading.parse
-    replay.parse_script, loading.parse = _once_a_text(script), _once_a_text(config)
+    modules: list[tuple[Any, str]] = [(replay, "parse_script"), (loading, "parse")]
+    parsers = [getattr(module, name) for module, name in modules]
+    for (module, name), parser in zip(modules, parsers, strict=True):
+        setattr(module, name, _once_a_text(parser))
     try:
         yield
     finally:
-        replay.parse_script, loading.parse = script, config
+        for (module, name), parser in zip(modules, parsers, strict=True):
+            setattr(module, name, parser)
         structlog.configure(**before)
 
 

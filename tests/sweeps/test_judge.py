@@ -32,7 +32,10 @@ STATE = {
     "a declined slot is answered": "UPDATE slots SET state = 'declined' WHERE id ="
     " (SELECT id FROM slots WHERE state = 'answered' LIMIT 1)",
     "a dead letter is silent": "DELETE FROM outbox WHERE txn_id LIKE 'dead-%'",
-    "a tool call has no result": "UPDATE turn_calls SET ok = NULL",
+    "a turn has no end": "UPDATE turns SET ended_at = NULL",
+    "a step of a turn is left": "INSERT INTO turn_calls SELECT key, 0, '', NULL, NULL FROM turns",
+    "the delegated question is not answered": "DELETE FROM turns WHERE key LIKE 'task:slot:%'",
+    "a turn is counted twice": "UPDATE chains SET turns = 3 WHERE turns = 2",
     "a chain runs away": "UPDATE chains SET turns = 7",
 }
 

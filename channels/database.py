@@ -7,11 +7,13 @@ import os
 import sqlite3
 import time
 from collections.abc import Callable, Generator, Sequence
+from copy import copy
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
 import attrs
+import outcome
 import sqlite_utils
 import trio
 
@@ -27,6 +29,7 @@ from channels.database_errors import (
     explained,
     primary_code,
 )
+from channels.group_commit import GroupCommit, Write
 
 __all__ = [
     "Database",
@@ -70,6 +73,7 @@ class Database:
         self._raw: sqlite_utils.Database | None = raw
         self._threaded = threaded
         self._limiter = trio.CapacityLimiter(1)
+        self._group = GroupCommit(self._limiter, self._commit_in_thread)
         self._closing = False
         self._close_when_idle = False
 
@@ -104,10 +108,16 @@ class Database:
     async def write(self, fn: Job[T]) -> T:
         """Run `fn(db)` inside `BEGIN IMMEDIATE` … `COMMIT` and return its result.
 
-        Any exception rolls everything back. `db.atomic()` inside nests as a savepoint. Raises what
-        `fn` raises, and the DatabaseError family.
+        Any exception rolls everything back. `db.atomic()` inside nests as a savepoint. Writes that
+        wait at the same time are committed together, each with its own result. Raises what `fn`
+        raises, and the DatabaseError family.
         """
-        return await self._run(partial(self._writing, fn))
+        if not self._threaded:
+            return await self._run(partial(self._writing, fn))
+        if self._closing:
+            raise DatabaseClosed(f"{self.path}: the database is closed")
+        result: T = await self._group.run(fn)
+        return result
 
     async def close(self) -> None:
         """Fold the write-ahead log into the file and close. Idempotent.
@@ -165,6 +175,52 @@ class Database:
                 raise
             crash_point("database.after_commit")
             return result
+
+    async def _commit_in_thread(self, writes: Sequence[Write]) -> None:
+        with trio.CancelScope(shield=True):  # the thread that runs cannot be stopped anyway
+            await trio.to_thread.run_sync(self._commit, writes, limiter=trio.CapacityLimiter(1))
+
+    def _commit(self, writes: Sequence[Write]) -> None:
+        """Commit these writes in one transaction, set every result; one that fails is undone."""
+        if len(writes) == 1:
+            writes[0].result = outcome.capture(self._writing, writes[0].fn)
+            return
+        try:
+            results = self._writing(partial(self._each, writes))
+        except BaseException as error:  # nothing was stored: all of them hear of it
+            for write in writes:
+                write.result = outcome.Error(copy(error))
+            return
+        for write, result in zip(writes, results, strict=True):
+            write.result = result
+
+    def _each(
+        self, writes: Sequence[Write], raw: sqlite_utils.Database
+    ) -> list[outcome.Outcome[Any]]:
+        results: list[outcome.Outcome[Any]] = []
+        for write in writes:
+            result = outcome.capture(self._in_savepoint, raw, write.fn)
+            if isinstance(result, outcome.Error) and not isinstance(result.error, Exception):
+                raise result.error  # no ordinary error: the process is ending
+            if not raw.conn.in_transaction:
+                raise DatabaseError(f"{self.path}: a write beside this one ended the transaction")
+            results.append(result)
+        return results
+
+    def _in_savepoint(self, raw: sqlite_utils.Database, fn: Job[T]) -> T:
+        raw.conn.execute("SAVEPOINT one_of_many")
+        try:
+            result = fn(raw)
+        except BaseException as error:
+            if raw.conn.in_transaction:
+                raw.conn.execute("ROLLBACK TO one_of_many")
+                raw.conn.execute("RELEASE one_of_many")
+            if isinstance(error, sqlite3.Error):
+                raise explained(self.path, error) from error
+            raise
+        if raw.conn.in_transaction:
+            raw.conn.execute("RELEASE one_of_many")
+        return result
 
     @contextlib.contextmanager
     def _in_use(self) -> Generator[sqlite_utils.Database, None, None]:

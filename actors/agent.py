@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
 from typing import Any, Final
 
 import attrs
@@ -11,6 +10,7 @@ import structlog
 import trio
 
 from actors.failures import cancel_reason, cleanup, error_text, has_cancel
+from actors.lanes import Job, Lane, RunningTurn
 from actors.thinking import AgentServices
 from actors.turn import run_task, run_turn, turn_key
 from actors.turns import CRASH, RESTART
@@ -20,7 +20,6 @@ from channels.errors import BusError, RemoteError
 from channels.inbox import Slot
 from channels.mailbox import Inbox, Message
 from channels.messages import (
-    AgentReachable,
     ControlMessage,
     RunningTurns,
     RunTurn,
@@ -37,6 +36,7 @@ __all__ = ["AgentLoop", "LoopGivesUp", "RunningTurn"]
 declare_crash_points("turn.before_report", "turn.after_report", "agent.before_turn")
 
 ORCHESTRATOR: Final = "orchestrator"
+TURNS: Final = "turns"  # the topic on which every end of an attempt is published
 FAILURES_IN_ROW: Final = 5
 SEEN_CONTROLS: Final = 256
 
@@ -45,39 +45,6 @@ _log = structlog.get_logger("actors.agent")
 
 class LoopGivesUp(Exception):
     """So many turns failed in a row that the fault is likely the agent's own: let it restart."""
-
-
-@attrs.frozen
-class RunningTurn:
-    """A turn or task at work: its room (None: a task outside rooms), its start (epoch seconds)."""
-
-    room: str | None
-    started: float
-    slot_id: int | None = None
-
-
-@attrs.define(eq=False)
-class _Job:
-    """A turn or a task, waiting in its lane or running."""
-
-    lane: str
-    room: str | None
-    slot: Slot | None = None
-    message: Message | None = None
-    started: float | None = None
-    stopped: bool = False
-    scope: trio.CancelScope = attrs.field(factory=trio.CancelScope)
-
-
-@attrs.define(eq=False)
-class _Lane:
-    waiting: deque[_Job] = attrs.field(factory=deque)
-    running: _Job | None = None
-
-    def jobs(self) -> Iterator[_Job]:
-        if self.running is not None:
-            yield self.running
-        yield from self.waiting
 
 
 @attrs.define(eq=False)
@@ -90,7 +57,7 @@ class AgentLoop:
     config: AgentConfig
     services: AgentServices
     own_user: str = ""
-    _lanes: dict[str, _Lane] = attrs.field(init=False, factory=dict)
+    _lanes: dict[str, Lane] = attrs.field(init=False, factory=dict)
     _nursery: trio.Nursery = attrs.field(init=False)
     _changed: trio.Event = attrs.field(init=False, factory=trio.Event)
     _failed_in_row: int = attrs.field(init=False, default=0)
@@ -167,11 +134,8 @@ class AgentLoop:
 
     async def _room_for_more(self) -> None:
         """Leave further messages in the mailbox while as many turns wait here as it may hold."""
-        if self._held() < self.config.mailbox_capacity:
-            return
         while self._held() >= self.config.mailbox_capacity and not self._draining:
             await self._changed.wait()
-        await self._tell_orchestrator(AgentReachable(self.config.id))
 
     def _held(self) -> int:
         return sum(1 for each in self._lanes.values() for _ in each.jobs())
@@ -199,7 +163,7 @@ class AgentLoop:
                 await self._take_turn(slot_id, attempt)
             case Task(task_id=task_id, room=room):
                 name = f"{self.config.id}/{task_id}"
-                self._enqueue(_Job(name, room, message=message))
+                self._enqueue(Job(name, room, message=message))
             case RunningTurns():
                 message.reply(self._attempts())
             case other:
@@ -213,7 +177,7 @@ class AgentLoop:
         if slot is None or held or not self._is_mine(slot, attempt):
             _log.debug("turn_not_mine", agent=self.config.id, slot=slot_id, attempt=attempt)
             return
-        self._enqueue(_Job(f"{self.config.id}/{slot.room}", slot.room, slot=slot))
+        self._enqueue(Job(f"{self.config.id}/{slot.room}", slot.room, slot=slot))
 
     def _is_mine(self, slot: Slot, attempt: int) -> bool:
         return (
@@ -228,12 +192,12 @@ class AgentLoop:
             if job.slot is not None
         )
 
-    def _enqueue(self, job: _Job) -> None:
+    def _enqueue(self, job: Job) -> None:
         known = self._lanes.get(job.lane)
         if known is not None:
             known.waiting.append(job)
             return
-        self._lanes[job.lane] = _Lane(deque([job]))
+        self._lanes[job.lane] = Lane(deque([job]))
         self._nursery.start_soon(self._run_lane, job.lane, name=job.lane)
 
     async def _run_lane(self, name: str) -> None:
@@ -251,7 +215,7 @@ class AgentLoop:
         if not own.waiting:
             del self._lanes[name]
 
-    async def _run_job(self, job: _Job) -> None:
+    async def _run_job(self, job: Job) -> None:
         if job.slot is not None:
             await self._run_turn(job, job.slot)
         elif job.message is not None:
@@ -259,7 +223,7 @@ class AgentLoop:
 
     # -- turns --------------------------------------------------------------------------------
 
-    async def _run_turn(self, job: _Job, slot: Slot) -> None:
+    async def _run_turn(self, job: Job, slot: Slot) -> None:
         try:
             end, detail = await self._attempt(job, slot)
         except BaseException:
@@ -269,13 +233,13 @@ class AgentLoop:
                     await self._release(slot, reason)
             raise
         crash_point("turn.before_report")
-        await self._tell_orchestrator(TurnEnded(self.config.id, slot.id, slot.attempt, end, detail))
+        await self._report(TurnEnded(self.config.id, slot.id, slot.attempt, end, detail))
         crash_point("turn.after_report")
         self._count(end)
 
-    async def _attempt(self, job: _Job, slot: Slot) -> tuple[TurnEnd, str]:
+    async def _attempt(self, job: Job, slot: Slot) -> tuple[TurnEnd, str]:
         """Run the turn; what goes wrong in it ends it, and nothing else, and is written down."""
-        end, detail = TurnEnd.INTERRUPTED, "superseded"
+        end, detail = TurnEnd.INTERRUPTED, ""
         job.scope.deadline = trio.current_time() + self.config.turn_seconds
         try:
             with job.scope:
@@ -292,14 +256,11 @@ class AgentLoop:
             await self.services.inbox.fail_attempt(slot.id, slot.attempt, detail)
         return end, detail
 
-    async def _stopped_or_late(self, job: _Job, slot: Slot) -> tuple[TurnEnd, str]:
+    async def _stopped_or_late(self, job: Job, slot: Slot) -> tuple[TurnEnd, str]:
         if job.stopped:
-            await self.services.inbox.decline(
-                slot.id,
-                slot.attempt,
-                "stopped",
-                also=self.services.journal.ending(turn_key(slot.id), ""),
-            )
+            ending = self.services.journal.ending(turn_key(slot.id), "")
+            async with cleanup(self.config.id):  # a reload in the same instant must not revive it
+                await self.services.inbox.decline(slot.id, slot.attempt, "stopped", also=ending)
             return TurnEnd.DECLINED, "stopped"
         detail = f"no answer within {self.config.turn_seconds:g} s"
         _log.error("turn_timed_out", agent=self.config.id, slot=slot.id)
@@ -307,12 +268,13 @@ class AgentLoop:
         return TurnEnd.RAISED, detail
 
     async def _release(self, slot: Slot, reason: str) -> None:
-        inbox = self.services.inbox
+        inbox, end = self.services.inbox, TurnEnd.INTERRUPTED
         if await inbox.release(slot.id, slot.attempt, reason, crashed=reason == CRASH):
-            end = TurnEnd.INTERRUPTED
-            await self._tell_orchestrator(
-                TurnEnded(self.config.id, slot.id, slot.attempt, end, reason)
-            )
+            await self._report(TurnEnded(self.config.id, slot.id, slot.attempt, end, reason))
+
+    async def _report(self, ended: TurnEnded) -> None:
+        self.services.bus.publish(TURNS, ended)
+        await self._tell_orchestrator(ended)
 
     async def _tell_orchestrator(self, body: Any) -> None:
         """Say what the database already knows; the orchestrator finds it there if this is lost."""
@@ -329,7 +291,7 @@ class AgentLoop:
 
     # -- tasks --------------------------------------------------------------------------------
 
-    async def _run_task(self, job: _Job, message: Message) -> None:
+    async def _run_task(self, job: Job, message: Message) -> None:
         task: Task = message.body
         if not message.wants_reply:
             return

@@ -73,6 +73,7 @@ class Connection:
     settle_seconds: float = 5.0
     _sender: Sender = attrs.field(init=False)
     _rooms: set[str] | None = attrs.field(init=False, default=None)
+    _unplaced: list[Notice] = attrs.field(init=False, factory=list)
     _error: str | None = attrs.field(init=False, default=None)
     _tried: trio.Event = attrs.field(init=False, factory=trio.Event)
     _catching_up: bool = attrs.field(init=False, default=True)
@@ -153,6 +154,9 @@ class Connection:
                     _log.warning("message_not_understood", agent=self.agent, text=text)
 
     async def _put_notice(self, notice: Notice) -> None:
+        if notice.room is None and self._rooms is None:
+            self._unplaced.append(notice)  # it is said when the rooms are known
+            return
         rooms = sorted(self._rooms or ()) if notice.room is None else [notice.room]
         content = text_content(notice.text, notice=True)
         txn_id = notice_txn(notice.key)
@@ -196,6 +200,8 @@ class Connection:
             await self.inbox.set_members(room, await self.transport.members(room))
             await self._tell_orchestrator(Membership(self.agent, room, True))
         self._rooms = set(rooms)
+        while self._unplaced:
+            await self._put_notice(self._unplaced.pop(0))
         self._note(None)
         self._tried.set()
 

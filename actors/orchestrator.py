@@ -11,17 +11,18 @@ import attrs
 import structlog
 import trio
 
-from actors.decision import AgentCard, Company, decide, decide_again
+from actors.choice import Choice
+from actors.decision import AgentCard
 from actors.farewell import given_up
 from actors.journal import Journal
 from actors.presence import Reach, Roster
 from actors.survey import Found, Surveys
-from actors.turns import CRASH, RESTART, Again, DeadLetter, WhoNext, next_step
+from actors.turns import CRASH, RESTART, DeadLetter, next_step
 from channels.bus import Bus
 from channels.clock import WallClock
 from channels.crashpoints import crash_point, declare_crash_points
 from channels.errors import BusError, Drained, MailboxFull, UnknownAddress
-from channels.inbox import Decision, Decline, Dispatch, EventInbox, Hold, Slot, SlotFacts
+from channels.inbox import Decision, Dispatch, EventInbox, Hold, Slot
 from channels.mailbox import Inbox, Message
 from channels.messages import (
     AgentReachable,
@@ -90,6 +91,7 @@ class Orchestrator:
     _ended: dict[int, trio.Event] = attrs.field(init=False, factory=dict)
     _sweep: bool = attrs.field(init=False, default=True)
     _holding: bool = attrs.field(init=False, default=False)
+    _closing: bool = attrs.field(init=False, default=False)
     _purge_at: float = attrs.field(init=False, default=math.inf)
     _nursery: trio.Nursery = attrs.field(init=False)
 
@@ -182,8 +184,10 @@ class Orchestrator:
                 _log.warning("message_not_understood", body=type(other).__name__)
 
     async def _turn_ended(self, ended: TurnEnded) -> None:
+        """Offer the slot again if it is open; but an agent that goes away will be missed first."""
         if ended.end is TurnEnd.INTERRUPTED and ended.detail in _GOING_AWAY:
             self._holding = True
+            self._closing = self._closing or ended.detail == StopReason.SHUTDOWN.value
         else:
             await self._offer(ended.slot_id)
         self._refill(ended.agent)
@@ -219,7 +223,8 @@ class Orchestrator:
 
     async def _survey(self, agent: str, *, crashed: bool) -> None:
         asked = await self._dispatched_to(agent)
-        self._surveys.start(self._nursery, agent, asked, crashed=crashed)
+        rooms = self._roster.of(agent).rooms is None
+        self._surveys.start(self._nursery, agent, asked, crashed=crashed, rooms=rooms)
 
     async def _found(self, found: Found) -> None:
         known = self._roster.of(found.agent)
@@ -256,7 +261,12 @@ class Orchestrator:
                 await self._offer(slot.id)
 
     async def _offer(self, slot_id: int) -> None:
-        """Decide about a slot if it is open, and make the decision known."""
+        """Decide about a slot if it is open, and make the decision known.
+
+        While the process shuts down nothing is decided any more: the next one goes on from there.
+        """
+        if self._closing:
+            return
         slot = await self.inbox.slot(slot_id)
         if slot is None or slot.ended:
             self._forget(slot_id)
@@ -270,7 +280,7 @@ class Orchestrator:
             return
         waited = trio.current_time() - since
         company = self._roster.company(slot.room, waited=waited, max_wait=self.max_wait)
-        choice = _Choice(self._roster.room(slot.room), company, step)
+        choice = Choice(self._roster.room(slot.room), company, step)
         crash_point("orchestrator.before_decide")
         decided = await self.inbox.decide(slot_id, choice)
         crash_point("orchestrator.after_decide")
@@ -350,29 +360,3 @@ class Orchestrator:
             box = self.bus.statistics().mailboxes.get(agent)
             known.full = box is not None and box.depth >= box.capacity
             self._sweep = self._sweep or not known.full
-
-
-@attrs.define(eq=False)
-class _Choice:
-    """The rules as the inbox calls them, inside the deciding transaction."""
-
-    room: RoomConfig
-    company: Company
-    step: Again
-    dead: DeadLetter | None = None
-
-    def __call__(self, facts: SlotFacts) -> Decision:
-        try:
-            return self._decide(facts)
-        except Exception as error:  # a rule's bug must not stop every later decision too
-            _log.error("rule_failed", slot=facts.slot.id, exc_info=error)
-            return Decline("rule_failed")
-
-    def _decide(self, facts: SlotFacts) -> Decision:
-        if self.step.who is WhoNext.ANYONE:
-            return decide(self.room, facts, self.company)
-        decision = decide_again(self.room, facts, self.company, self.step.who)
-        if isinstance(decision, DeadLetter):
-            self.dead = decision
-            return Hold(decision.reason)
-        return decision

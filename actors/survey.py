@@ -47,12 +47,21 @@ class Surveys:
     _running: dict[str, trio.CancelScope] = attrs.field(init=False, factory=dict)
 
     def start(
-        self, nursery: trio.Nursery, agent: str, asked: tuple[Slot, ...], *, crashed: bool
+        self,
+        nursery: trio.Nursery,
+        agent: str,
+        asked: tuple[Slot, ...],
+        *,
+        crashed: bool,
+        rooms: bool,
     ) -> None:
-        """Begin to ask the agent, instead of a survey of it that still runs."""
+        """Begin to ask the agent, instead of a survey of it that still runs.
+
+        `rooms`: ask its connection too in which rooms it is (which it tells by itself on joining).
+        """
         self.stop(agent)
         scope = self._running[agent] = trio.CancelScope()
-        nursery.start_soon(self._ask, agent, asked, scope, crashed)
+        nursery.start_soon(self._ask, agent, asked, scope, crashed, rooms)
 
     def stop(self, agent: str) -> None:
         """Give up asking the agent."""
@@ -61,24 +70,31 @@ class Surveys:
             scope.cancel(reason="superseded")
 
     async def _ask(
-        self, agent: str, asked: tuple[Slot, ...], scope: trio.CancelScope, crashed: bool
+        self,
+        agent: str,
+        asked: tuple[Slot, ...],
+        scope: trio.CancelScope,
+        crashed: bool,
+        rooms: bool,
     ) -> None:
         with scope:
-            running = await self._patiently(agent, RunningTurns())
-            if running is None:
+            while agent in self.bus.names():
+                running = await self._once(agent, RunningTurns())
+                if running is not None:
+                    break
+                await trio.sleep(PAUSE_SECONDS)
+            else:
                 return  # not there yet: it is announced when it is
-            rooms = await self._patiently(f"{agent}/connection", JoinedRooms())
+            joined = await self._once(f"{agent}/connection", JoinedRooms()) if rooms else None
             lost = tuple(slot for slot in asked if (slot.id, slot.attempt) not in set(running))
-            await self.bus.tell(self.report_to, Found(agent, lost, rooms or (), crashed))
+            await self.bus.tell(self.report_to, Found(agent, lost, joined or (), crashed))
 
-    async def _patiently(self, address: str, question: Any) -> Any:
-        """Ask until there is an answer; None when nobody has that address."""
-        while address in self.bus.names():
-            try:
-                return await self.bus.ask(address, question, timeout=ANSWER_SECONDS)
-            except UnknownAddress:
-                break
-            except (AskTimeout, ActorDied, MailboxFull) as error:
-                _log.info("survey_unanswered", address=address, error=str(error))
-            await trio.sleep(PAUSE_SECONDS)
-        return None
+    async def _once(self, address: str, question: Any) -> Any:
+        """Ask; None when no answer comes."""
+        if address not in self.bus.names():
+            return None
+        try:
+            return await self.bus.ask(address, question, timeout=ANSWER_SECONDS)
+        except (UnknownAddress, AskTimeout, ActorDied, MailboxFull) as error:
+            _log.info("survey_unanswered", address=address, error=str(error))
+            return None

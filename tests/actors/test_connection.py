@@ -244,6 +244,19 @@ async def test_a_notice_is_said_once_per_key_in_every_room_of_the_agent(
         assert "otra vez" not in await house.texts()
 
 
+async def test_a_notice_for_rooms_not_yet_known_is_said_when_they_are(
+    tmp_path: Path, autojump_clock: MockClock
+) -> None:
+    async with shaky(tmp_path, started=False) as house:
+        house.fault = lambda what: TransportError("down")
+        await house.open()
+        house.bus.tell_nowait("ada/connection", Notice("cuarentena", key="q"))
+        await trio.sleep(5)
+        house.fault = lambda what: None
+        await trio.sleep(60)
+        assert await house.texts() == ["cuarentena"]
+
+
 # -- stopping ------------------------------------------------------------------------------------
 
 

@@ -220,7 +220,7 @@ def test_a_room_without_agents_says_so() -> None:
 def test_round_robin_goes_round() -> None:
     turning = room(policy="round_robin", response_cooldown_seconds=0)
     last: dict[str, float] = {}
-    chosen = []
+    chosen: list[str] = []
     for number in range(6):
         decision = decide(turning, facts(last_answer=last), COMPANY)
         assert isinstance(decision, Dispatch) and decision.rule == "round_robin"

@@ -10,7 +10,7 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from actors.decision import AgentCard
+from actors.decision import AgentCard, decide
 from actors.llm.protocol import ModelError, ModelRequest
 from actors.orchestrator import Orchestrator
 from channels.mailbox import Inbox
@@ -23,6 +23,8 @@ from channels.messages import (
     ReserveHop,
     RunningTurns,
     RunTurn,
+    TurnEnd,
+    TurnEnded,
 )
 from config.schema import RoomConfig
 from tests.actors.house import AGENTS, ROOM, TALK, Answer, House, a_house, agent_config, said
@@ -438,14 +440,10 @@ async def test_what_it_does_not_understand_does_not_stop_it(
 async def test_a_bug_in_a_rule_costs_one_message_its_answer_not_everyone(
     tmp_path: Path, autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import actors.orchestrator as module
-
-    right = module.decide
-
     def wrong(room: Any, facts: Any, company: Any) -> Any:
-        return right(room, facts, company) if facts.event.text == "dos" else 1 / 0
+        return decide(room, facts, company) if facts.event.text == "dos" else 1 / 0
 
-    monkeypatch.setattr(module, "decide", wrong)
+    monkeypatch.setattr("actors.choice.decide", wrong)
     async with a_house(tmp_path) as house:
         await house.say("uno")
         await house.say("dos")
@@ -477,3 +475,39 @@ async def test_a_dead_letter_notice_comes_from_someone_who_is_there(
         await house.settled()
         (notice,) = [e for e in await house.rooms.history(ROOM, 10) if e.kind == "notice"]
         assert notice.sender == "ada" and notice.reply_to is not None
+
+
+async def test_while_the_process_shuts_down_nothing_is_given_to_somebody_else(
+    tmp_path: Path, autojump_clock: MockClock
+) -> None:
+    async with a_house(tmp_path, scripts=BOTH_SLOW) as house:
+        await house.say("hola")
+        await trio.sleep(3)
+        await house.running["ada"].stop("shutdown")
+        house.bus.tell_nowait("orchestrator", AgentUnreachable("ada", "is stopped"))
+        await trio.sleep(5)
+        slot = (await house.slots())[0]
+        assert (slot.state, slot.agent) == ("open", "ada")
+    async with a_house(tmp_path) as house:
+        await house.settled()
+        assert await house.texts() == ["ada: hola"]
+
+
+async def test_an_agent_whose_connection_is_dumb_still_takes_turns(
+    tmp_path: Path, autojump_clock: MockClock
+) -> None:
+    async with a_house(tmp_path, scripts=BOTH_SLOW) as house:
+        await house.running["ada/connection"].stop()
+        await house.running["orchestrator"].stop("sibling")
+        await house.start("orchestrator", house.orchestrator())
+        await trio.sleep(5)
+        assert orchestrator_of(house).status()["agents"]["ada"] == "up"
+
+
+async def test_every_end_of_an_attempt_is_published(
+    tmp_path: Path, autojump_clock: MockClock
+) -> None:
+    async with a_house(tmp_path) as house:
+        with house.bus.subscribe("turns") as ends:
+            await house.say("hola")
+            assert await ends.__anext__() == TurnEnded("ada", 1, 1, TurnEnd.ANSWERED)

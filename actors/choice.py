@@ -17,7 +17,7 @@ _log = structlog.get_logger("actors.orchestrator")
 
 @attrs.define(eq=False)
 class Choice:
-    """One decision to be made. `dead`: the rules gave the slot up; it is held until that is done."""
+    """One decision to be made. `dead`: the rules gave the slot up, which is held meanwhile."""
 
     room: RoomConfig
     company: Company

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import http.client
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -269,6 +271,23 @@ class Supervisor:
             return now if now["state"] == state else None
 
         return until(found, timeout, lambda: f"{self.agent(agent)}; the log: {self.tail()}")
+
+    def metric(self, name: str) -> float | None:
+        """The value of one line of /metrics, named with its labels."""
+        lines = self.get("/metrics").splitlines()
+        return next((float(x.split()[-1]) for x in lines if x.startswith(f"{name} ")), None)
+
+    def get(self, path: str) -> str:
+        """The body of a GET on the socket, of what lies outside /api."""
+        connection = http.client.HTTPConnection("localhost", timeout=15)
+        connection.sock = socket.socket(socket.AF_UNIX)
+        connection.sock.settimeout(15)
+        connection.sock.connect(str(Workspace(self.workspace).find_socket()))
+        with contextlib.closing(connection):
+            connection.request("GET", path)
+            answer = connection.getresponse()
+            assert answer.status == 200, answer.status
+            return answer.read().decode()
 
     # -- ending ------------------------------------------------------------------------------------
 

@@ -33,6 +33,7 @@ from channels.messages import (
     Membership,
     ReserveHop,
     RunTurn,
+    SlotGivenUp,
     SlotOpened,
     StopReason,
     TurnEnd,
@@ -324,6 +325,7 @@ class Orchestrator:
             return
         crash_point("orchestrator.after_dead_letter")
         _log.error("slot_dead_letter", slot=slot.id, room=slot.room, why=reason, last=slot.reason)
+        self.bus.publish("slots", SlotGivenUp(slot.id, slot.room, reason))
         self._forget(slot.id)
         with contextlib.suppress(BusError):  # the connection looks into the outbox by itself too
             if agent is not None:

@@ -1,4 +1,4 @@
-"""What travels: frozen bodies that actors send to each other over the bus, and the reasons for a stop."""
+"""What travels: frozen bodies that actors send over the bus, and the reasons for a stop."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import attrs
 from channels.chain import Stamp
 
 __all__ = [
-    "Agents",
     "AgentReachable",
     "AgentUnreachable",
+    "Agents",
     "CellChanged",
     "CellState",
     "ControlMessage",
@@ -23,11 +23,13 @@ __all__ = [
     "JoinedRooms",
     "Membership",
     "Notice",
+    "OccurrenceEnded",
     "Reload",
     "ReserveHop",
     "RunTurn",
     "RunningTurns",
     "Sent",
+    "SlotGivenUp",
     "SlotOpened",
     "StopReason",
     "Task",
@@ -77,7 +79,7 @@ class AgentReachable:
 
 @attrs.frozen
 class AgentUnreachable:
-    """An agent's loop is down for good (stopped, quarantined, invalid, removed): `why` is for people."""
+    """An agent's loop is down for good (stopped, quarantined, ...): `why` is for people."""
 
     agent: str
     why: str
@@ -105,7 +107,10 @@ class TurnEnd(enum.Enum):
 
 @attrs.frozen
 class TurnEnded:
-    """The agent reports the end of an attempt; `detail` is one sentence for people."""
+    """The agent reports the end of an attempt; `detail` is one sentence for people.
+
+    Published on topic `turns` too.
+    """
 
     agent: str
     slot_id: int
@@ -156,7 +161,7 @@ class ControlMessage:
 
 @attrs.frozen
 class ReserveHop:
-    """Ask the orchestrator for one more turn in a chain; the reply is the hop (int), or None: no more."""
+    """Ask the orchestrator for one more turn in a chain; the reply is the hop, or None: no more."""
 
     room: str
     chain: str
@@ -170,6 +175,25 @@ class GiveBackHop:
     room: str
     chain: str
     key: str
+
+
+@attrs.frozen
+class SlotGivenUp:
+    """Published on topic `slots`: a message is a dead letter; the reason is a rule's name."""
+
+    slot_id: int
+    room: str
+    reason: str
+
+
+@attrs.frozen
+class OccurrenceEnded:
+    """Published on topic `occurrences`: `count` occurrences of a schedule have this outcome."""
+
+    schedule_id: str
+    outcome: str
+    reason: str = ""
+    count: int = 1
 
 
 @attrs.frozen
@@ -199,7 +223,7 @@ class Deliver:
 
 @attrs.frozen
 class JoinedRooms:
-    """Ask a connection which rooms its agent is in; the reply is `tuple[str, ...]`, None: unknown yet."""
+    """Ask a connection which rooms its agent is in: `tuple[str, ...]`, or None: unknown yet."""
 
 
 @attrs.frozen
@@ -211,7 +235,7 @@ class Notice:
     room: str | None = None
 
 
-# -- anyone -> supervisor ---------------------------------------------------------------------------
+# -- anyone -> supervisor ------------------------------------------------------------------------
 
 
 @attrs.frozen
@@ -230,11 +254,11 @@ class Agents:
     known_bots: tuple[str, ...] = ()
 
 
-# -- supervisor -> anyone -----------------------------------------------------------------------------
+# -- supervisor -> anyone ------------------------------------------------------------------------
 
 
 class CellState(enum.Enum):
-    """What a supervised child is doing. STOPPED, QUARANTINED and FAILED last until a person acts."""
+    """What a supervised child does. STOPPED, QUARANTINED and FAILED last until a person acts."""
 
     STARTING = "starting"
     RUNNING = "running"

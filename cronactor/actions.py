@@ -15,7 +15,7 @@ from channels.clock import WallClock
 from channels.crashpoints import crash_point, declare_crash_points
 from channels.errors import ActorDied, AskTimeout, BusError, MailboxFull, Stopped, UnknownAddress
 from channels.lanes import lane
-from channels.messages import Flush, Task, TaskResult
+from channels.messages import Flush, OccurrenceEnded, Task, TaskResult
 from channels.outbox import Outbox, OutgoingMessage
 from cronactor.jobs import Job, Occurrence, Schedule, occurrence_stamp
 from cronactor.ledger import Ledger, Verdict
@@ -163,8 +163,14 @@ class Actions:
         for claim, verdict in zip(claims, verdicts, strict=True):
             if verdict in recorded:
                 self._log(claim, verdict)
+                self.publish(verdict.schedule_id, verdict.outcome, verdict.reason)
             else:
                 log.warning("outcome_recorded_by_another", id=claim.id)
+
+    def publish(self, schedule_id: str, outcome: str, reason: str = "", count: int = 1) -> None:
+        """Let whoever counts know that occurrences of a schedule have this outcome."""
+        if self.bus is not None:
+            self.bus.publish("occurrences", OccurrenceEnded(schedule_id, outcome, reason, count))
 
     def _log(self, claim: Claim, verdict: Verdict) -> None:
         late = round(self.clock.now() - claim.occurrence.scheduled_at, 3)

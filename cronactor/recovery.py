@@ -40,6 +40,7 @@ async def recover(store: ReminderStore, outbox: Outbox, actions: Actions) -> lis
             outcome=verdict.outcome,
             reason=verdict.reason,
         )
+        actions.publish(verdict.schedule_id, verdict.outcome, verdict.reason)
     return again
 
 

@@ -184,7 +184,7 @@ class Scheduler:
         crash_point("scheduler.after_claim")
         for each, entry in zip(due, entries, strict=True):
             self._agenda.rearm(each, entry.plan.next_due)
-            _log_unfired(entry)
+            self._tell_unfired(entry)
         jobs = {entry.job.id: entry.job for entry in entries}
         self._start([Claim(occurrence, jobs[occurrence.schedule_id]) for occurrence in claimed])
 
@@ -255,12 +255,15 @@ class Scheduler:
         if pairs:
             await self.store.ledger.set_events([(txn, event) for event, txn in pairs])
 
-
-def _log_unfired(entry: Entry) -> None:
-    missed = entry.plan.missed
-    if missed is not None:
-        log.warning("occurrences_missed", id=entry.job.id, count=missed.count, reason=missed.reason)
-    if entry.skip:
-        log.warning("schedule_skipped", id=entry.job.id, reason=entry.skip)
-    if isinstance(entry.job, Reminder) and entry.plan.fire is None and entry.job.one_shot:
-        log.info("reminder_auto_removed", id=entry.job.id)
+    def _tell_unfired(self, entry: Entry) -> None:
+        id, missed = entry.job.id, entry.plan.missed
+        if missed is not None:
+            log.warning("occurrences_missed", id=id, count=missed.count, reason=missed.reason)
+            self._actions.publish(id, "missed", missed.reason, missed.count)
+        if entry.skip:
+            log.warning("schedule_skipped", id=id, reason=entry.skip)
+            self._actions.publish(id, "skipped", entry.skip)
+        if entry.fail:
+            self._actions.publish(id, "failed", entry.fail)
+        if isinstance(entry.job, Reminder) and entry.plan.fire is None and entry.job.one_shot:
+            log.info("reminder_auto_removed", id=id)

@@ -28,11 +28,19 @@ from supervisor.spec import ChildSpec
 from supervisor.supervisor import Supervisor
 from tools.toolbox import build as build_toolbox
 
-__all__ = ["CONNECTION", "LOOP", "Fleet", "Member"]
+__all__ = ["CONNECTION", "LOOP", "Failure", "Fleet", "Member"]
 
 CONNECTION, LOOP = "connection", "loop"
 
 declare_crash_points("reload.before_swap")
+
+
+@attrs.frozen
+class Failure:
+    """A failure that was no crash of a cell: one sentence, and when (seconds since the epoch)."""
+
+    text: str
+    at: float
 
 
 @attrs.define(eq=False)
@@ -46,6 +54,7 @@ class Member:
     own: Supervisor | None = None
     past: int = 0  # generations of the loop under earlier supervisors of this agent
     past_restarts: int = 0
+    failure: Failure | None = None  # the latest turn that raised under this configuration
 
     def adopt(self, own: Supervisor) -> None:
         """Take a fresh supervisor for this agent; its generations count on."""
@@ -257,8 +266,9 @@ class Fleet:
             more = f" (and {len(member.problems) - 1} more)" if len(member.problems) > 1 else ""
             return f"{member.problems[0]}{more}"
         cells = [cell for name in (LOOP, CONNECTION) if (cell := member.cell(name))]
-        crashes = [crash for cell in cells for crash in cell.crashes]
-        newest = max(crashes, key=lambda crash: crash.at, default=None)
+        crashes = [Failure(crash.text, crash.at) for cell in cells for crash in cell.crashes]
+        failures = [*crashes, *([member.failure] if member.failure else [])]
+        newest = max(failures, key=lambda failure: failure.at, default=None)
         return newest.text if newest else None
 
     # -- operations: only the warden calls them ----------------------------------------------------
@@ -284,7 +294,7 @@ class Fleet:
             await own.restart_child(CONNECTION, spec=self._connection_spec(loaded))
         crash_point("reload.before_swap")
         await own.restart_child(LOOP, spec=self._loop_spec(loaded))
-        member.loaded, member.problems = loaded, ()
+        member.loaded, member.problems, member.failure = loaded, (), None
         return self.generation(member)
 
     async def start(self, member: Member, loaded: Loaded[AgentConfig]) -> int:
@@ -293,7 +303,7 @@ class Fleet:
         Raises StartFailed or RestartFailed: its policy goes on trying.
         """
         before, member.loaded = member.loaded, loaded
-        member.problems, member.stopped = (), False
+        member.problems, member.stopped, member.failure = (), False, None
         if not self.running(member):
             await self._agents().start_child(self._agent_spec(member))
             return self.generation(member)

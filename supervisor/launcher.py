@@ -38,6 +38,7 @@ from supervisor.services import Services, furnish, open_services
 from supervisor.signals import HANDLED, hold, release, terminal_lost
 from supervisor.spec import Actor, ChildSpec
 from supervisor.supervisor import Supervisor
+from supervisor.tally import Tally
 from supervisor.tasktree import task_tree
 from supervisor.warden import ADDRESS as WARDEN
 from supervisor.warden import Warden
@@ -72,6 +73,7 @@ class Household:
         house = House(fleet, services.clock.now())
         rules = fleet.config.supervision
         children = [
+            _infrastructure("tally", lambda: Tally(fleet), rules.start_seconds, addressed=False),
             _infrastructure("scheduler", lambda: _scheduler(fleet), rules.start_seconds),
             _infrastructure("orchestrator", lambda: _orchestrator(fleet), rules.start_seconds),
             *(
@@ -158,7 +160,7 @@ def _orchestrator(fleet: Fleet) -> Actor:
 
 def _api(house: House) -> Actor:
     workspace, config = house.fleet.services.workspace, house.fleet.config
-    return Api(
+    api = Api(
         house,
         Places(workspace.socket_path(), workspace.web_url, workspace.web_token),
         host=config.web.host,
@@ -167,6 +169,8 @@ def _api(house: House) -> Actor:
         count=house.fleet.services.metrics.http_request,
         announce=lambda url: say(url_text(url, config.locale)),
     )
+    house.streams = api.streams
+    return api
 
 
 def _warden(fleet: Fleet, in_thread: bool) -> Actor:

@@ -79,9 +79,9 @@ class Metrics:
         """Count a reload of one agent: reloaded, failed, started, stopped."""
         self._count("reloads", result)
 
-    def reminder(self, outcome: str) -> None:
-        """Count an occurrence by its outcome: fired, skipped, missed, failed."""
-        self._count("reminders", outcome)
+    def reminder(self, outcome: str, count: int = 1) -> None:
+        """Count occurrences by their outcome: fired, skipped, missed, failed."""
+        self._count("reminders", outcome, by=count)
 
     def dead_letter(self, reason: str) -> None:
         """Count a dead letter that no statistics know of (an answer slot given up)."""
@@ -91,11 +91,11 @@ class Metrics:
         """Count a request; `route` is the endpoint's name, never the path that was asked for."""
         self._count("http_requests", method if method.isalpha() else "other", route, str(status))
 
-    def _count(self, name: str, *labels: str) -> None:
+    def _count(self, name: str, *labels: str, by: int = 1) -> None:
         counter = self._counts[name]
         if labels not in counter and len(counter) >= _SERIES_LIMIT:
             labels = ("other",) * len(labels)
-        counter[labels] += 1
+        counter[labels] += by
 
     def render(self, statistics: Statistics) -> bytes:
         """Return the Prometheus text: counters, these statistics, the process's own figures."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -65,11 +65,15 @@ INFRASTRUCTURE = ("scheduler", "orchestrator", "supervisor", "agents")
 
 @attrs.define(eq=False)
 class House:
-    """Implements `supervisor.desk.office.Office`. `root` is set once the tree is built."""
+    """Implements `supervisor.desk.office.Office`. `root` is set once the tree is built.
+
+    `streams` tells how many event streams are open; the API sets it.
+    """
 
     fleet: Fleet
     started: float
     root: Supervisor | None = None
+    streams: Callable[[], int] = lambda: 0
 
     @property
     def _bus(self) -> Bus:
@@ -146,6 +150,7 @@ class House:
             dead_letters=self._bus.dead_letters().by_reason,
             restarts=_restarts(self.root.tree()) if self.root else {},
             log_lines_lost=lost_lines(),
+            event_streams=self.streams(),
         )
         return self.fleet.services.metrics.render(statistics)
 

@@ -65,6 +65,11 @@ class Api:
         self._limits = limits or Limits()
         self._count = count
         self._announce = announce
+        self._feed = Feed()
+
+    def streams(self) -> int:
+        """Return how many event streams are open now."""
+        return self._feed.readers
 
     async def run(
         self, inbox: Drains, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
@@ -75,7 +80,7 @@ class Api:
         """
         token = keep_token(self._places.token)
         hide(token)
-        feed = Feed()
+        self._feed = feed = Feed()
         with ExitStack() as stack:
             tcp = stack.enter_context(bind_tcp(self._host, self._port, self._texts))
             unix = stack.enter_context(bind_unix(self._places.socket))

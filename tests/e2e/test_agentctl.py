@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
+import time
 from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
@@ -184,6 +186,25 @@ def test_reload_start_and_stop_answer_in_json_too(house: Supervisor) -> None:
 def test_options_may_stand_before_and_after_the_command(house: Supervisor) -> None:
     for words in (("--json", "status"), ("status", "--json")):
         assert json.loads(house.ctl(*words).stdout)["pid"] == house.pid
+
+
+@pytest.mark.promise("P7")
+def test_whoever_scrapes_sees_what_happened(house: Supervisor) -> None:
+    """The counters count; what is on the same socket needs no token."""
+    assert house.get("/healthz") == "ok\n"
+    assert json.loads(house.get("/readyz"))["ready"] is True
+    answered = house.metric('vivero_turns_total{end="answered"}') or 0
+    reloaded = house.metric('vivero_reloads_total{result="reloaded"}') or 0
+    house.ask("#taller", "@devops ¿quién eres?")
+    assert house.ctl("reload", "devops").returncode == 0
+    assert house.metric('vivero_reloads_total{result="reloaded"}') == reloaded + 1
+    assert (house.metric('vivero_turns_total{end="answered"}') or 0) > answered
+    assert house.metric('vivero_agent_state{agent="devops",state="running"}') == 1
+    assert house.metric("vivero_start_time_seconds")
+    until = time.monotonic() + 10
+    with contextlib.closing(house.client.events(None, ["rooms/*"], until)) as events:
+        assert next(events).type == "hello"
+        assert house.metric("vivero_event_streams") == 1
 
 
 # -- without a supervisor -----------------------------------------------------------------------

@@ -17,6 +17,7 @@ from actors.llm import replay
 from channels.crashpoints import set_crash_hook
 from channels.messages import Reload
 from config import loading
+from config.document import Document
 from config.workspace import Workspace
 from supervisor.reload import take_request
 from supervisor.services import Services
@@ -173,13 +174,14 @@ def leanly() -> Iterator[None]:
 
 
 def _once_a_text(parse: Callable[[str, str], Any]) -> Callable[[str, str], Any]:
-    """`parse(text, file)`, where the first file's name stands for all that hold the same text."""
+    """`parse(text, file)`, made once a text; a document still knows which file it was read from."""
     known: dict[str, Any] = {}
 
     def read(text: str, file: str) -> Any:
         if text not in known:
             known[text] = parse(text, file)
-        return known[text]
+        found = known[text]
+        return attrs.evolve(found, file=file) if isinstance(found, Document) else found
 
     return read
 

@@ -11,7 +11,7 @@ _hook: Callable[[str], None] | None = None
 
 
 def declare_crash_points(*names: str) -> None:
-    """Make names known to the sweeps. Each module declares its own at import; names are `floor.step`."""
+    """Make names known to the sweeps. Each module declares its own at import, as `floor.step`."""
     _declared.update(dict.fromkeys(names))
 
 

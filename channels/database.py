@@ -140,6 +140,12 @@ class Database:
         """True once `close()` was asked for."""
         return self._closing
 
+    @property
+    def waiting(self) -> int:
+        """How many operations wait for their turn."""
+        readers = self._limiter.statistics().tasks_waiting - self._group.leader_waits
+        return readers + self._group.waiting
+
     async def _run(self, job: Callable[[], T]) -> T:
         if self._closing:
             raise DatabaseClosed(f"{self.path}: the database is closed")

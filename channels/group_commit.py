@@ -53,6 +53,17 @@ class GroupCommit:
     _commit: Callable[[Sequence[Write]], Awaitable[None]]
     _queue: list[Write] = attrs.field(init=False, factory=list)
     _led: bool = attrs.field(init=False, default=False)
+    _committing: bool = attrs.field(init=False, default=False)
+
+    @property
+    def waiting(self) -> int:
+        """How many writes have not started."""
+        return len(self._queue)
+
+    @property
+    def leader_waits(self) -> bool:
+        """Whether somebody already waits for the file on behalf of the queue."""
+        return self._led and bool(self._queue) and not self._committing
 
     async def run(self, fn: Callable[[Any], Any]) -> Any:
         """Run one write; return its result or raise its error.
@@ -79,8 +90,10 @@ class GroupCommit:
                 group, self._queue = self._queue, []
                 for write in group:
                     write.started = True
+                self._committing = True
                 await self._commit(group)
         finally:
+            self._committing = False
             if not own.started:
                 self._queue.remove(own)
             for write in group:

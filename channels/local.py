@@ -80,8 +80,7 @@ class LocalRooms:
         Raises RoomError for an unusable id or alias, or one that names another room.
         """
         for name in (id, alias):
-            if name is not None and (not name or _CONTROL.search(name) or name != name.strip()):
-                raise RoomError(f"{name!r} cannot name a room")
+            _check_name(name)
         given = tuple(map(self._member, members))
         now = self._clock.now()
 
@@ -90,6 +89,16 @@ class LocalRooms:
             return store.join_all(db, id, given, now)
 
         self._spread(await self._db.write(work))
+
+    async def name_rooms(self, names: Mapping[str, str | None]) -> None:
+        """Make these rooms or bring their aliases (id -> alias) up to date, all or none.
+
+        A room that bears an alias which is meant for another now loses it. Raises RoomError for an
+        unusable name, or an alias that is the id of a room with a past.
+        """
+        for name in (*names, *names.values()):
+            _check_name(name)
+        await self._db.write(lambda db: store.name_rooms(db, names))
 
     async def post(
         self,
@@ -210,6 +219,11 @@ class LocalRooms:
         if self._bus is not None:
             for event in news.events:
                 self._bus.publish(f"rooms/{event.room}", event)
+
+
+def _check_name(name: str | None) -> None:
+    if name is not None and (not name or _CONTROL.search(name) or name != name.strip()):
+        raise RoomError(f"{name!r} cannot name a room")
 
 
 def _plain_lines(text: str) -> str:

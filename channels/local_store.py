@@ -120,6 +120,20 @@ def name_room(db: sqlite_utils.Database, id: str, alias: str | None) -> None:
     )
 
 
+def name_rooms(db: sqlite_utils.Database, names: Mapping[str, str | None]) -> None:
+    """Make these rooms or change their aliases (id -> alias); who bears one of them loses it.
+
+    Raises RoomError when an alias is the id of a room that is not among them.
+    """
+    meant = {*names, *names.values()}
+    bearers = db.conn.execute("SELECT id, alias FROM rooms WHERE alias IS NOT NULL").fetchall()
+    for id, alias in bearers:
+        if alias in meant and names.get(id) != alias:
+            db.conn.execute("UPDATE rooms SET alias = NULL WHERE id = ?", (id,))
+    for id, alias in names.items():
+        name_room(db, id, alias)
+
+
 def members_of(db: sqlite_utils.Database, room: str) -> tuple[str, ...]:
     """Who is in a room, sorted."""
     rows = db.conn.execute("SELECT member FROM members WHERE room = ? ORDER BY member", (room,))

@@ -146,7 +146,7 @@ async def test_operations_run_one_at_a_time_in_the_order_asked(db: Database) -> 
     async with trio.open_nursery() as nursery:
         for name in range(5):
             nursery.start_soon(db.write, work(name))
-            while db._limiter.statistics().tasks_waiting < name:
+            while db.waiting < name or not running:
                 await trio.lowlevel.checkpoint()
         gate.set()
     assert overlaps == []
@@ -172,11 +172,11 @@ async def test_a_cancel_before_the_start_cancels_and_after_it_delivers(db: Datab
         nursery.start_soon(run, slow, first)
         await trio.to_thread.run_sync(started.wait)
         nursery.start_soon(run, add("waiting"), second)
-        while not db._limiter.statistics().tasks_waiting:
+        while not db.waiting:
             await trio.lowlevel.checkpoint()
         first.cancel()
         second.cancel()
-        while db._limiter.statistics().tasks_waiting:
+        while db.waiting:
             await trio.lowlevel.checkpoint()
         gate.set()
     assert results == [1]

@@ -91,6 +91,28 @@ async def test_a_name_that_is_taken_or_unusable_is_refused(
     assert len(await rooms.rooms()) == 1
 
 
+async def test_an_alias_moves_to_the_room_it_is_now_meant_for(rooms: LocalRooms) -> None:
+    await rooms.post(ROOM, "ana", "hola")
+    await rooms.ensure_room("#otra", "!otra:local")
+    names = {ROOM: "!otra:local", "#otra": None, "#nueva": "!abc:local"}
+    await rooms.name_rooms(names)
+    assert {room.id: room.alias for room in await rooms.rooms()} == names
+    assert [event.text for event in await rooms.history("!otra:local")] == ["hola"]
+
+
+async def test_names_are_taken_all_or_none(rooms: LocalRooms) -> None:
+    before = await rooms.rooms()
+    for names in ({"#a": "!abc:local", "#b": ROOM}, {"#a": None, "#b\x00": None}):
+        with pytest.raises(RoomError):
+            await rooms.name_rooms(names)
+        assert await rooms.rooms() == before
+
+
+async def test_an_alias_that_nobody_else_is_meant_to_have_stays(rooms: LocalRooms) -> None:
+    await rooms.name_rooms({"#nueva": "!nueva:local"})
+    assert (await rooms.room(ROOM)).alias == "!abc:local"
+
+
 async def test_an_unknown_room_is_a_clear_error(rooms: LocalRooms) -> None:
     for attempt in (
         rooms.post("#nada", "ana", "hola"),

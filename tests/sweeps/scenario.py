@@ -63,7 +63,7 @@ LINES = (
     Line("poda", 3, "#jardin", "@devops recuérdame en 40 segundos que pode el seto"),
     Line("piensa", 4, "#taller", "@asistente piensa", answer=("Pensado.",)),
     Line("largo", 5, "#jardin", "@asistente cuenta", answer=(LONG[:12_000], "xx fin")),
-    Line("suelto", 8, "#jardin", "¿alguien me oye?", sender="bea", answer=("Yo te oigo.",)),
+    Line("solo", 8, "#solo", "¿alguien me oye?", sender="bea", answer=("Yo te oigo.",)),
     Line("rompe", 9, "#jardin", "@asistente rompe", ends="dead_letter", answer=()),
 )
 
@@ -110,6 +110,8 @@ rooms:
   - id: "#jardin"
     participants: [asistente, devops]
     cooldown_applies_to: bots
+  - id: "#solo"
+    participants: [asistente]
 """
 
 ASISTENTE = """\

@@ -30,11 +30,12 @@ from channels.messages import (
 from channels.outbox import Outbox, OutgoingMessage
 from channels.rooms import RoomEvent, Transport, TransportError, text_content
 
-__all__ = ["Connection", "notice_txn"]
+__all__ = ["ADMITTED", "Connection", "notice_txn"]
 
 declare_crash_points("connection.before_admit", "connection.after_admit", "connection.after_tell")
 
 ORCHESTRATOR: Final = "orchestrator"
+ADMITTED: Final = "admitted"  # the topic on which the ids of admitted events are published
 FIRST_CONNECT_SECONDS: Final = 3.0
 CLOSE_SECONDS: Final = 2.0
 LIVE_AFTER_SECONDS: Final = 5.0
@@ -229,6 +230,7 @@ class Connection:
             catching_up=self._catching_up,
         )
         crash_point("connection.after_admit")
+        self.bus.publish(ADMITTED, frozenset(event.event_id for event in events))
         if admitted.expired:
             _log.warning("too_old_to_answer", agent=self.agent, slots=len(admitted.expired))
         for event in events:

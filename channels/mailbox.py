@@ -92,6 +92,15 @@ class Mailbox:
             queue.address = address
             queue.lost = lost
 
+    def resize(self, spec: MailboxSpec) -> None:
+        """Take another capacity and policy. What is queued stays, also above a smaller capacity."""
+        self.spec = spec
+        self.queue.capacity, self.queue.overflow = spec.capacity, spec.overflow
+        if self._control is not None:
+            self._control.capacity = spec.control_capacity
+        for queue in self._queues():
+            queue.admit_waiting()
+
     def open_inbox(self) -> Inbox:
         """Begin a generation. Raises RuntimeError while the previous inbox is not closed."""
         if self._inbox is not None:

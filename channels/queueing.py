@@ -146,7 +146,7 @@ class Queue(Parking):
         message = messages.popleft()
         self.received += 1
         if self._waiting:
-            self._admit()
+            self.admit_waiting()
         return message
 
     def forget(self, ask: Ask) -> None:
@@ -160,7 +160,7 @@ class Queue(Parking):
             self._messages.clear()
             self._messages.extend(kept)
             self._holes = 0
-        self._admit()
+        self.admit_waiting()
 
     def close(self, why: str) -> None:
         """Nobody will read this again: asks and waiting senders fail, tells are dead letters."""
@@ -196,7 +196,8 @@ class Queue(Parking):
             self._messages.popleft()
             self._holes -= 1
 
-    def _admit(self) -> None:
+    def admit_waiting(self) -> None:
+        """Let in, in order, who waits, as far as there is room."""
         while self._waiting and len(self) < self.capacity:
             message, task = self._waiting.popitem(last=False)
             self._messages.append(message)

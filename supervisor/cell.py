@@ -268,6 +268,8 @@ class Cell:
     def _conceive(self) -> Generation:
         if self._mailbox is None:
             self._mailbox = Mailbox(self.spec.mailbox)
+        elif self._mailbox.spec != self.spec.mailbox:
+            self._mailbox.resize(self.spec.mailbox)
         now = trio.current_time()
         scope = trio.CancelScope(deadline=now + self.spec.start_timeout)
         inbox = self._mailbox.open_inbox()

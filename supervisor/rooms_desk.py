@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 import attrs
 import trio
 
+from actors.connection import ADMITTED
 from channels.local import RoomError
 from channels.rooms import RoomEvent
 from channels.slots import Slot
@@ -17,7 +18,6 @@ from supervisor.zoned import local_time
 __all__ = ["RoomsDesk", "line_of"]
 
 ADMISSION_SECONDS = 5.0
-ADMISSION_LOOK_SECONDS = 0.02
 
 
 def line_of(event: RoomEvent, agents: Mapping[str, str]) -> Line:
@@ -72,14 +72,16 @@ class RoomsDesk:
             found = await rooms.room(room)
         except RoomError as error:
             raise OfficeError(str(error), 404) from None
-        try:
-            event_id = await rooms.post(found.id, sender, text, as_bot=as_bot)
-        except RoomError as error:
-            raise OfficeError(str(error), 400) from None
-        event = None
-        with trio.move_on_after(ADMISSION_SECONDS):
-            while (event := await self.services.inbox.event(event_id)) is None:
-                await trio.sleep(ADMISSION_LOOK_SECONDS)
+        with self.services.bus.subscribe(ADMITTED) as admitted:
+            try:
+                event_id = await rooms.post(found.id, sender, text, as_bot=as_bot)
+            except RoomError as error:
+                raise OfficeError(str(error), 400) from None
+            with trio.move_on_after(ADMISSION_SECONDS):
+                async for ids in admitted:
+                    if event_id in ids:
+                        break
+        event = await self.services.inbox.event(event_id)
         if event is None:
             return Line(found.id, rooms.person(sender), text, event_id, self.services.clock.now())
         return line_of(event, self.agents)

@@ -15,6 +15,7 @@ from channels.messages import (
     CellState,
     Notice,
     Reload,
+    StopReason,
 )
 from supervisor.cell import TOPIC
 from supervisor.desk.office import ReloadReport, ReloadResult
@@ -141,7 +142,7 @@ class Warden:
             self._tell("orchestrator", AgentUnreachable(path[2], "was removed"))
         elif change.state is CellState.RUNNING:
             self._tell("orchestrator", AgentReachable(member.id))
-        elif change.state in _LEFT:
+        elif change.state in _LEFT and change.reason != StopReason.SHUTDOWN.value:
             self._gone(member, change)
 
     def _gone(self, member: Member, change: CellChanged) -> None:

@@ -669,3 +669,33 @@ def test_a_mailbox_keeps_order_bound_and_count(
         assert mailbox.statistics().asks_open == 0
 
     trio.run(main)
+
+
+async def test_a_mailbox_can_grow_and_those_who_wait_come_in_order() -> None:
+    bus = Bus()
+    mailbox = Mailbox(MailboxSpec(capacity=1))
+    bus.register("a", mailbox)
+    async with trio.open_nursery() as nursery:
+        await bus.tell("a", 0)
+        for number in (1, 2, 3):
+            nursery.start_soon(bus.tell, "a", number)
+            await trio.testing.wait_all_tasks_blocked()
+        mailbox.resize(MailboxSpec(capacity=3))
+        assert mailbox.statistics().depth == 3
+        assert mailbox.statistics().waiting_senders == 1
+        inbox = mailbox.open_inbox()
+        assert [(await inbox.receive()).body for _ in range(4)] == [0, 1, 2, 3]
+
+
+async def test_a_mailbox_that_shrinks_keeps_what_is_queued() -> None:
+    bus = Bus()
+    mailbox = Mailbox(MailboxSpec(capacity=3))
+    bus.register("a", mailbox)
+    for number in range(3):
+        bus.tell_nowait("a", number)
+    mailbox.resize(MailboxSpec(capacity=1, overflow=Overflow.REJECT))
+    with pytest.raises(MailboxFull):
+        bus.tell_nowait("a", 3)
+    inbox = mailbox.open_inbox()
+    assert [(await inbox.receive()).body for _ in range(3)] == [0, 1, 2]
+    bus.tell_nowait("a", 4)

@@ -35,7 +35,11 @@ Text = Annotated[str, Matches(r"(?s).*\S.*", "some text")]
 Line = Annotated[str, Matches(r".*\S.*", "some text on one line")]
 Word = Annotated[str, Matches(r"\S{1,255}", "one word without spaces")]
 RoomId = Annotated[
-    str, Matches(r"[#!][^\s/]{1,254}", 'a room id such as "#taller" or "!abc:example.org"')
+    str,
+    Matches(
+        r"[#!][^\s/\x00-\x1f\x7f-\x9f\ud800-\udfff]{1,254}",
+        'a room id such as "#taller" or "!abc:example.org"',
+    ),
 ]
 Name = Annotated[
     str, Matches(r"[\w.-]{1,64}", "a name of letters, digits, dots, - and _ (at most 64)")
@@ -104,7 +108,7 @@ class SupervisionConfig:
     backoff_max_seconds: Pause = 5.0
     grace_seconds: Pause = 5.0
     start_seconds: Deadline = 10.0
-    stop_seconds: Deadline = 1.5
+    stop_seconds: Deadline = 1.0
 
     def faults(self) -> Faults:
         """Yield what no single field shows: a backoff so long that the limit is never reached."""

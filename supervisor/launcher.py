@@ -16,6 +16,7 @@ import trio
 from actors.orchestrator import Orchestrator
 from channels.database_errors import DatabaseError
 from channels.errors import BusError
+from channels.local import RoomError
 from channels.messages import Reload, StopReason
 from config.problems import ConfigError
 from config.starter import init_workspace
@@ -200,9 +201,9 @@ def launch(workspace: Workspace, *, log_format: str = "text") -> int:
     except LockedError as error:
         say(f"error: {_owner_sentence(workspace, error)}", sys.stderr)
         return OWNED
-    except (PortTaken, DatabaseError) as error:
+    except (PortTaken, RoomError, DatabaseError) as error:
         say(f"error: {error}", sys.stderr)
-        return BAD_CONFIG if isinstance(error, PortTaken) else FAILED
+        return FAILED if isinstance(error, DatabaseError) else BAD_CONFIG
 
 
 def _make_when_missing(workspace: Workspace) -> None:

@@ -13,6 +13,7 @@ import trio
 
 from channels.crashpoints import crash_point, declare_crash_points
 from channels.errors import BusError
+from channels.local import RoomError
 from channels.messages import Agents
 from config.loading import agent_ids
 from config.problems import ConfigError, Problem
@@ -132,13 +133,18 @@ class Reloader:
             _log_problems("supervisor.yaml", error.problems)
             text = "supervisor.yaml is not valid: nothing was reloaded"
             return ReloadReport((ReloadResult("*", "failed", None, text, error.problems),))
-        await self._refurnish(loaded.value)
+        try:
+            await self._refurnish(loaded.value)
+        except RoomError as error:
+            log.error("reload_failed", agent="supervisor.yaml", error=str(error))
+            return ReloadReport((ReloadResult("*", "failed", None, str(error)),))
         gone = [member for agent, member in self.fleet.members.items() if agent not in found]
         removed = [await self._remove(member) for member in gone]
         report = await self._each(found, found)
         return ReloadReport((*report.results, *removed))
 
     async def _refurnish(self, fresh: SupervisorConfig) -> None:
+        await furnish(self.fleet.services, fresh.rooms)
         current = self.fleet.config
         for field in attrs.fields(SupervisorConfig):
             changed = getattr(fresh, field.name) != getattr(current, field.name)
@@ -146,7 +152,6 @@ class Reloader:
                 log.warning("needs_restart", file="supervisor.yaml", key=field.name)
         live = {name: getattr(fresh, name) for name in LIVE_KEYS}
         self.fleet.config = attrs.evolve(current, **live)
-        await furnish(self.fleet.services, self.fleet.config.rooms)
         self.fleet.announce_names()
         self._tell_orchestrator()
 

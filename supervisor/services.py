@@ -82,7 +82,11 @@ async def open_services(
 
 
 async def furnish(services: Services, rooms: tuple[RoomConfig, ...]) -> None:
-    """Make the configured local rooms and bring their agents up to date; people stay."""
+    """Make the configured local rooms and bring their agents up to date; people stay.
+
+    Raises RoomError, before anything is changed, for an alias that is another stored room's id.
+    """
+    await services.rooms.name_rooms({room.id: room.alias for room in rooms})
     for room in rooms:
         await services.rooms.ensure_room(room.id, room.alias, room.participants)
         present = (await services.rooms.room(room.id)).members

@@ -64,7 +64,9 @@ class FakeRoom:
 
         Cancelling ends the wait; put a deadline around it.
         """
-        with self.house.household.services.bus.subscribe(f"rooms/{self.name}") as events:
+        services = self.house.household.services
+        room = await services.rooms.room(self.name)
+        with services.bus.subscribe(f"rooms/{room.id}") as events:
             said = await self.said_by(sender)
             while len(said) < count:
                 await anext(aiter(events))

@@ -55,11 +55,20 @@ def lived(workspace: Workspace, strike: Strike, *, begins: float = BEGINNING) ->
     return life.next_begins
 
 
+def fresh(folder: Path, name: str) -> Workspace:
+    """A copy of the workspace, made once a folder."""
+    template = folder / "template"
+    if not template.exists():
+        prepare(template)
+    shutil.copytree(template, folder / name)
+    return Workspace(folder / name)
+
+
 def counted_lives(folder: Path) -> tuple[Counter[str], Counter[str]]:
     """How often each point is passed in a quiet life, and in one that follows a death."""
     quiet, recovery = Counting(), Counting()
-    lived(prepare(folder / "quiet"), quiet)
-    workspace = prepare(folder / "dead")
+    lived(fresh(folder, "quiet"), quiet)
+    workspace = fresh(folder, "dead")
     lived(workspace, recovery, begins=lived(workspace, Dying(*FIRST_DEATH)))
     return quiet.seen, recovery.seen
 
@@ -86,7 +95,7 @@ def test_the_scenario_passes_every_crash_point_and_is_judged_well(
     quiet, recovery = counts
     assert [name for name in POINTS if not quiet[name] and not recovery[name]] == []
     figures(points=len(POINTS), passes=quiet.total())
-    survived(prepare(folder / "w"), BEGINNING, "a quiet life")
+    survived(fresh(folder, "w"), BEGINNING, "a quiet life")
 
 
 @pytest.mark.sweep
@@ -104,7 +113,7 @@ def test_what_ends_at_a_crash_point_is_taken_up_once_by_the_next_start(
     quiet, recovery = counts
     chosen = passes(quiet[point] or recovery[point], size(2, 40))
     for nth in chosen:
-        workspace, begins = prepare(folder / str(nth)), BEGINNING
+        workspace, begins = fresh(folder, str(nth)), BEGINNING
         if not quiet[point]:
             begins = lived(workspace, Dying(*FIRST_DEATH))
         strike = kind(point, nth)

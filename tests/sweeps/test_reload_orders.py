@@ -17,7 +17,7 @@ from supervisor.desk.office import ReloadReport
 from supervisor.testkit.house import TestHouse, make_workspace, open_house
 from supervisor.testkit.orders import sweep_orders
 from supervisor.warden import ADDRESS as WARDEN
-from tests.sweeps.scenario import leanly
+from tests.sweeps.scenario import leanly, with_tables
 
 GRACE = 2.0
 QUESTIONS = 4
@@ -54,14 +54,12 @@ prompt: prompt.md
 
 
 @pytest.fixture
-def template() -> Iterator[Path]:
-    """A workspace whose databases exist already, in memory where there is any."""
+def folder() -> Iterator[Path]:
+    """A folder, in memory where there is any: what is swept are orders, not disks."""
     memory = Path("/dev/shm")
-    folder = Path(tempfile.mkdtemp(prefix="vivero-sweep-", dir=memory if memory.is_dir() else None))
-    try:
-        yield folder
-    finally:
-        shutil.rmtree(folder)
+    path = Path(tempfile.mkdtemp(prefix="vivero-sweep-", dir=memory if memory.is_dir() else None))
+    yield path
+    shutil.rmtree(path)
 
 
 async def say(house: TestHouse, at: float, room: str, text: str) -> None:
@@ -142,21 +140,20 @@ PARTS = 5
 @pytest.mark.parametrize("part", range(PARTS))
 def test_a_reload_in_the_middle_of_a_model_call_costs_nobody_anything_in_any_order(
     part: int,
-    template: Path,
+    folder: Path,
     seed: int,
     size: Callable[[int, int], int],
     figures: Callable[..., None],
 ) -> None:
-    prepared = make_workspace(template / "prepared", FILES).root
+    prepared = with_tables(make_workspace(folder / "prepared", FILES)).root
     orders, first = size(500, 20_000), seed + part * 1_000_000
 
     async def program(rng: random.Random) -> None:
-        folder = template / "run"
-        shutil.copytree(prepared, folder)
+        shutil.copytree(prepared, folder / "run")
         try:
-            await one_reload(Workspace(folder), rng)
+            await one_reload(Workspace(folder / "run"), rng)
         finally:
-            shutil.rmtree(folder)
+            shutil.rmtree(folder / "run")
 
     with leanly():
         sweep_orders(program, seed=first, count=1)  # opens what is opened once for all

@@ -1,4 +1,4 @@
-"""Start-up of the example as a real process: seconds until ready, memory, what it must not import."""
+"""Start-up of the example as a real process: seconds until ready, memory, what is imported."""
 
 from __future__ import annotations
 

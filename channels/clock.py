@@ -1,4 +1,4 @@
-"""Wall time as a value that is handed in: nothing below the launcher reads the host's clock itself."""
+"""Wall time as a value that is handed in: nothing below the launcher reads the host clock."""
 
 from __future__ import annotations
 

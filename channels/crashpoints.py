@@ -1,4 +1,4 @@
-"""Named places where state and effect part; tests make them raise, cancel or kill, production passes through."""
+"""Named places where state and effect part; tests make them raise, cancel or kill."""
 
 from __future__ import annotations
 

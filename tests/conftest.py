@@ -1,4 +1,4 @@
-"""Shared by all tests: seeds, hypothesis profiles, skips that fail in CI, and the ledger behind `./dev promises`."""
+"""Shared by all tests: seeds, sizes, skips that fail in CI, the ledger behind `./dev promises`."""
 
 from __future__ import annotations
 

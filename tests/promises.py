@@ -1,4 +1,4 @@
-"""One page: each promise, the tests that would see it broken, crash points, seeds and the last result."""
+"""One page: each promise, the tests that guard it, crash points, seeds and the last result."""
 
 from __future__ import annotations
 
@@ -42,7 +42,8 @@ def collected() -> dict[str, list[str]]:
         "import sys, json, pytest\n"
         "class Note:\n"
         "    def pytest_collection_finish(self, session):\n"
-        "        found = {i.nodeid: dict(i.user_properties).get('promises', []) for i in session.items}\n"
+        "        of = lambda item: dict(item.user_properties).get('promises', [])\n"
+        "        found = {item.nodeid: of(item) for item in session.items}\n"
         "        sys.stderr.write(json.dumps(found))\n"
         "pytest.main(['--collect-only', '-q', '-p', 'no:cacheprovider'], plugins=[Note()])\n"
     )

@@ -1,4 +1,4 @@
-"""The large figures: every test marked `sweep` with its soak size, then one table of what was covered."""
+"""The large figures: every test marked `sweep` at its soak size, then one table."""
 
 from __future__ import annotations
 

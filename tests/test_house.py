@@ -1,4 +1,4 @@
-"""The house rules: imports go down the floors only, heavy parts load lazily, each package exports what it says."""
+"""The house rules: imports go down the floors, heavy parts load lazily, exports are pinned."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The public test kit: crash points, seeded task orders, a virtual clock, whole houses, replay models.
+"""The public test kit: crash points, seeded task orders, virtual time, whole houses, replay.
 
 Sweep your own agents and tools with it; the replay model is a provider of the configuration
 (`llm: {provider: replay, script: script.yaml}`, see `actors.llm.script`).

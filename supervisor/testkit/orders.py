@@ -29,7 +29,7 @@ def seeded_order(seed: int) -> Iterator[None]:
 
     Trio keeps both switches private for just this use (Hypothesis sets them the same way).
     """
-    runner: Any = trio._core._run  # type: ignore[attr-defined]
+    runner: Any = trio._core._run
     state, deterministic = runner._r.getstate(), runner._ALLOW_DETERMINISTIC_SCHEDULING
     runner._ALLOW_DETERMINISTIC_SCHEDULING = True
     runner._r.seed(seed)

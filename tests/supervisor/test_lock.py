@@ -1,4 +1,4 @@
-"""One owner: the lock refuses at once, survives the file being stopped over, and dies with its process."""
+"""One owner: the lock refuses at once, a stopped owner keeps it, it dies with its process."""
 
 from __future__ import annotations
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import importlib
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -71,6 +72,13 @@ def test_a_package_exports_what_all_says(package: str) -> None:
     assert list(module.__all__) == sorted(module.__all__)
     for name in module.__all__:
         assert getattr(module, name) is not None
+
+
+@pytest.mark.parametrize("package", [*sorted(FLOORS), "supervisor.testkit"])
+def test_exports_change_only_on_purpose(package: str) -> None:
+    """What people import is pinned in `exports.json`; change both together."""
+    pinned = json.loads((ROOT / "tests" / "exports.json").read_text())
+    assert list(importlib.import_module(package).__all__) == pinned[package]
 
 
 def test_importing_the_supervisor_package_loads_nothing_heavy() -> None:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+import shlex
+import shutil
 import sys
+from pathlib import Path
 from typing import TextIO
 
 from config.schema import SupervisorConfig
@@ -36,12 +39,24 @@ def started_text(workspace: Workspace, config: SupervisorConfig) -> str:
     """Return what to try, with commands that work as they stand."""
     room = config.rooms[0] if config.rooms else None
     shown = workspace.shown(workspace.root)
-    agentctl = "agentctl" if shown == "workspace" else f"agentctl --workspace {shown}"
+    agentctl = _command()
+    if shown != "workspace":
+        agentctl += f" --workspace {shlex.quote(shown)}"
     return _STARTED[config.locale].format(
         agentctl=agentctl,
         room=(room.alias or room.id) if room else "#room",
         agent=room.participants[0] if room and room.participants else "'*'",
     )
+
+
+def _command() -> str:
+    """Return how to call the `agentctl` of this very environment from the current folder."""
+    ours = Path(sys.executable).parent / "agentctl"
+    found = shutil.which("agentctl")
+    if not ours.exists() or (found and Path(found).resolve() == ours.resolve()):
+        return "agentctl"
+    near = ours.is_relative_to(Path.cwd())
+    return shlex.quote(str(ours.relative_to(Path.cwd()) if near else ours))
 
 
 def url_text(url: str, locale: str) -> str:

@@ -36,7 +36,7 @@ from supervisor.plan import Plan, read_workspace
 from supervisor.policy import Backoff, Intensity
 from supervisor.reload import Reloader, take_request
 from supervisor.services import Services, furnish, open_services
-from supervisor.signals import HANDLED, hold, release, terminal_lost
+from supervisor.signals import HANDLED, ignore, outlast, release, terminal_lost
 from supervisor.spec import Actor, ChildSpec
 from supervisor.supervisor import Supervisor
 from supervisor.tally import Tally
@@ -228,25 +228,22 @@ def _launch_owned(workspace: Workspace) -> int:
     store = workspace.reminders_db(config)
     with Lock(store.with_name(store.name + ".lock")):
         probe_tcp(config.web.host, config.web.port, Texts(config.locale))
-        return trio.run(serve, workspace, plan, strict_exception_groups=True)
+        try:
+            return trio.run(serve, workspace, plan, strict_exception_groups=True)
+        finally:
+            ignore()
 
 
 async def serve(workspace: Workspace, plan: Plan) -> int:
     """Run the tree in this Trio run until a signal ends it; return the exit code."""
+    outlast()
     with trio.open_signal_receiver(*HANDLED) as signals:
         release()
-        try:
-            return await _serve_until_signal(workspace, plan, signals)
-        finally:
-            hold()  # a second signal in our last milliseconds must not spoil the exit code
-
-
-async def _serve_until_signal(workspace: Workspace, plan: Plan, signals: AsyncIterator[int]) -> int:
-    async with open_services(workspace, plan.supervisor.value) as services:
-        await furnish(services, plan.supervisor.value.rooms)
-        household = Household.build(services, plan)
-        with _pid_file(workspace.pid_file):
-            return await _supervise(household, signals)
+        async with open_services(workspace, plan.supervisor.value) as services:
+            await furnish(services, plan.supervisor.value.rooms)
+            household = Household.build(services, plan)
+            with _pid_file(workspace.pid_file):
+                return await _supervise(household, signals)
 
 
 async def _supervise(household: Household, signals: AsyncIterator[int]) -> int:

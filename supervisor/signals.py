@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 
-__all__ = ["HANDLED", "hold", "release", "terminal_lost", "watch_terminal"]
+__all__ = ["HANDLED", "hold", "ignore", "outlast", "release", "terminal_lost", "watch_terminal"]
 
 HANDLED = (signal.SIGHUP, signal.SIGTERM, signal.SIGINT, signal.SIGUSR1)
 
@@ -20,6 +20,21 @@ def hold() -> None:
 def release() -> None:
     """Let through what came meanwhile; call it once handlers are installed."""
     signal.pthread_sigmask(signal.SIG_UNBLOCK, HANDLED)
+
+
+def outlast() -> None:
+    """Let what comes after the last receiver has closed do nothing: by default it would kill.
+
+    Blocking does not help there, for it is each thread's own, and ignoring would drop what is held.
+    """
+    for number in HANDLED:
+        signal.signal(number, lambda *_: None)
+
+
+def ignore() -> None:
+    """Ignore the handled signals for the rest of the process; its exit code is decided."""
+    for number in HANDLED:
+        signal.signal(number, signal.SIG_IGN)
 
 
 def watch_terminal() -> None:

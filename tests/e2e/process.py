@@ -249,11 +249,12 @@ class Supervisor:
         return list(self.client.get("why", said["event_id"])["slots"])
 
     def wait_slot(self, said: Mapping[str, Any], state: str, timeout: float = 20) -> dict[str, Any]:
-        """Wait until the one answer slot of a line is in a state."""
+        """Wait until the one answer slot of a line is in a state; an answer is in its room then."""
 
         def found() -> dict[str, Any] | None:
             (slot,) = self.slots(said) or [{"state": "not admitted"}]
-            return slot if slot["state"] == state else None
+            there = slot["state"] == state and (state != "answered" or slot["answers"])
+            return slot if there else None
 
         return until(found, timeout, lambda: f"{self.slots(said)}; the log: {self.tail()}")
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import fcntl
+import itertools
 import os
 import pty
+import select
 import signal
 import subprocess
 import termios
@@ -172,6 +174,37 @@ def test_a_stop_while_it_starts_is_a_stop(
         assert after.agent("asistente")["state"] == "running"
 
 
+def test_whatever_comes_while_it_stops_does_not_spoil_its_exit_code(tmp_path: Path) -> None:
+    """As from an impatient person, or a service manager that sends two signals at once."""
+    with supervisor(make_workspace(tmp_path / "w")) as running:
+        numbers = itertools.cycle((signal.SIGTERM, signal.SIGHUP, signal.SIGINT))
+        while running.process.poll() is None:
+            running.signal(next(numbers))
+            threading.Event().wait(0.002)
+        assert running.finish() == 0, running.tail()
+        running.assert_no_traceback()
+
+
+def test_nobody_who_reads_its_output_is_no_reason_to_end(tmp_path: Path) -> None:
+    """As in `python -m supervisor | head -1`."""
+    workspace = make_workspace(tmp_path / "w")
+    reader, writer = os.pipe()
+    os.close(reader)
+    process = subprocess.Popen(
+        command(workspace), cwd=ROOT, env=environment(), stdout=writer, stderr=subprocess.PIPE
+    )
+    try:
+        os.close(writer)
+        client = Client(workspace / "run/control.sock")
+        until(lambda: client.answers() or None, 20, lambda: f"ended with {process.poll()}")
+        until(lambda: len(client.get("status")["agents"]) == 2 or None, 20, lambda: "no agents")
+    finally:
+        process.terminate()
+        _, errors = process.communicate(timeout=20)
+    assert process.returncode == 0, errors
+    assert b"Traceback" not in errors
+
+
 def test_usr1_prints_the_task_tree_and_nothing_else_happens(tmp_path: Path) -> None:
     with supervisor(make_workspace(tmp_path / "w")) as running:
         before = running.generations()
@@ -203,24 +236,33 @@ class Terminal:
         )
         os.close(slave)
         self._news = threading.Condition()
-        threading.Thread(target=self._read, args=(self._master,), daemon=True).start()
+        self._told, self._tell = os.pipe()
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
 
-    def _read(self, master: int) -> None:
-        while True:
+    def _read(self) -> None:
+        """Read until told to close: a descriptor that is being read is not closed by `close`."""
+        while self._told not in select.select([self._master, self._told], [], [])[0]:
             try:
-                data = os.read(master, 65_536)
+                data = os.read(self._master, 65_536)
             except OSError:
-                return
+                break
             with self._news:
                 self.screen += data.decode("utf-8", "replace")
                 self._news.notify_all()
+        os.close(self._master)
 
     def wait_for(self, text: str, timeout: float = 30) -> None:
         with self._news:
             assert self._news.wait_for(lambda: text in self.screen, timeout), self.screen
 
     def close(self) -> None:
-        os.close(self._master)
+        """Shut the window; nothing happens the second time."""
+        if self._tell >= 0:
+            os.close(self._tell)
+            self._reader.join(10)
+            os.close(self._told)
+            self._tell = -1
 
 
 def _take_terminal(ignore_hangup: bool) -> None:
@@ -243,6 +285,7 @@ def terminal(tmp_path: Path) -> Iterator[Callable[..., Terminal]]:
         if each.process.poll() is None:
             each.process.kill()
         each.process.wait(10)
+        each.close()
 
 
 def test_a_hangup_because_the_terminal_went_away_stops_cleanly(

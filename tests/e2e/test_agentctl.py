@@ -134,16 +134,16 @@ def test_status_and_tree_have_exactly_these_keys(house: Supervisor) -> None:
 
 
 def test_say_and_history_are_lists_of_lines(house: Supervisor) -> None:
-    (posted,) = house.json("say", "#taller", "!si", "--as", "eva")
+    (posted,) = house.json("say", "#taller", "!stop", "--as", "eva")
     assert posted.keys() == LINE
-    assert (posted["sender"], posted["room"], posted["text"]) == ("@eva", "#taller", "!si")
+    assert (posted["sender"], posted["room"], posted["text"]) == ("@eva", "#taller", "!stop")
     heard = house.json("say", "#taller", "@devops ¿quién eres?", "--wait", "2")
     assert heard and all(line.keys() == LINE for line in heard)
     assert heard[0]["sender"] == "devops"
     history = house.json("history", "#taller", "--limit", "3")
     assert len(history) == 3 and all(line.keys() == LINE for line in history)
     assert [line["ts"] for line in history] == sorted(line["ts"] for line in history)
-    assert house.ctl("say", "#taller", "!no").stdout.strip().startswith(posted["event_id"][:5])
+    assert house.ctl("say", "#taller", "!stop").stdout.strip().startswith(posted["event_id"][:5])
 
 
 def test_reminders_and_schedules_have_exactly_these_keys(house: Supervisor) -> None:

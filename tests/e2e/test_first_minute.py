@@ -19,7 +19,7 @@ pytestmark = pytest.mark.e2e
 
 CONFIRMED = re.compile(
     r"asistente: Listo, @ana: te recordaré «riegue las plantas» "
-    r"(?:hoy|mañana) (\d{4}-\d\d-\d\d) a las (\d\d:\d\d:\d\d) \(Europe/Madrid\)\. \[\w+\]"
+    r"(?:hoy|mañana) (\d{4}-\d\d-\d\d) a las (\d\d:\d\d(?::\d\d)?) \(Europe/Madrid\)\. \[\w+\]"
 )
 
 

@@ -9,7 +9,7 @@ import attrs
 from supervisor.testkit.crashes import Crash
 from tests.sweeps.scenario import Life
 
-__all__ = ["Cancelling", "Counting", "Dying", "only_crash", "passes"]
+__all__ = ["Cancelling", "Counting", "Dying", "Raising", "only_crash", "passes"]
 
 
 @attrs.define
@@ -57,6 +57,22 @@ class Cancelling:
         if self.seen == self.nth and not self.struck:
             self.struck = True
             life.scope.cancel(reason="the sweep strikes")
+
+
+@attrs.define
+class Raising:
+    """Raises an ordinary error at the `nth` pass of a point, as a bug would."""
+
+    point: str
+    nth: int
+    struck: bool = False
+    seen: int = 0
+
+    def __call__(self, life: Life, point: str) -> None:
+        self.seen += point == self.point
+        if self.seen == self.nth and not self.struck:
+            self.struck = True
+            raise RuntimeError(f"struck at {point}")
 
 
 def only_crash(error: BaseException) -> bool:

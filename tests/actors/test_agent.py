@@ -16,6 +16,8 @@ from channels.messages import ControlMessage, RunningTurns, RunTurn, Task, TaskR
 from config.schema import RoomConfig
 from tests.actors.house import AGENTS, ROOM, Answer, House, a_house, agent_config, said
 
+pytestmark = pytest.mark.promise("P1", "P6")
+
 OTHER = "#huerto"
 ROOMS = tuple(
     RoomConfig(name, participants=("ada", "bob"), response_cooldown_seconds=0)

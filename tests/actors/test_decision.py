@@ -30,6 +30,8 @@ from channels.rooms import RoomEvent, text_content
 from channels.slots import Decline, Dispatch, Expire, Hold, Slot, SlotFacts
 from config.schema import RoomConfig
 
+pytestmark = pytest.mark.promise("P1", "P3")
+
 NOW = 10_000.0
 CARDS = {
     "ada": AgentCard("ada", topics=("plantas", "riego automático")),

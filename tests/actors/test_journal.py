@@ -15,6 +15,8 @@ from channels.database import Database
 from supervisor.testkit.clock import VirtualClock
 from tools.tool import ToolResult
 
+pytestmark = pytest.mark.promise("P9")
+
 CALL = ToolCall("c1", "effect", '{"a": "ñ"}')
 ROUND = ModelOutput("thinking…", (CALL,), Finished("tool_calls"))
 

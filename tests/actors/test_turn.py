@@ -14,6 +14,8 @@ from actors.turn import PART_CHARACTERS, is_no_reply, split_answer, turn_key
 from channels.chain import Stamp
 from tests.actors.house import ROOM, Answer, a_house
 
+pytestmark = pytest.mark.promise("P1", "P6", "P9")
+
 
 async def test_a_person_gets_one_answer(tmp_path: Path, autojump_clock: MockClock) -> None:
     async with a_house(tmp_path) as house:

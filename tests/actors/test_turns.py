@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -16,6 +17,8 @@ from actors.turns import (
     next_step,
     round_from,
 )
+
+pytestmark = pytest.mark.promise("P1")
 
 AGENTS = st.lists(st.sampled_from("abcdef"), unique=True)
 COUNTS = st.integers(0, 10)

@@ -29,6 +29,8 @@ from channels.database import (
 )
 from supervisor.testkit.crashes import Crash, armed
 
+pytestmark = pytest.mark.promise("P1")
+
 
 def make_notes(db: sqlite_utils.Database) -> None:
     db.executescript("CREATE TABLE notes(id INTEGER PRIMARY KEY, text TEXT UNIQUE);")

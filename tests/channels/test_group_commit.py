@@ -14,6 +14,8 @@ from channels.database import Database, DatabaseError, Migration
 from channels.group_commit import Write
 from supervisor.testkit.crashes import Crash, armed, recorded
 
+pytestmark = pytest.mark.promise("P1")
+
 TABLE = Migration("t.001", lambda db: db.execute("CREATE TABLE t(n INTEGER PRIMARY KEY)"))
 
 

@@ -17,6 +17,8 @@ from channels.rooms import RoomEvent, Transport, TransportError, text_content
 from supervisor.testkit.crashes import Crash, armed
 from tests.channels.wires import AGENTS, ROOM, Wires, open_wires
 
+pytestmark = pytest.mark.promise("P1")
+
 
 @pytest.fixture
 async def wires(tmp_path: Path):

@@ -14,6 +14,8 @@ from channels.outbox import MIGRATIONS, Outbox, OutgoingMessage
 from supervisor.testkit.crashes import Crash, armed
 from tests.channels.wires import SetClock
 
+pytestmark = pytest.mark.promise("P1")
+
 
 @pytest.fixture
 async def db(tmp_path: Path):

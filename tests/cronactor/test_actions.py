@@ -23,6 +23,8 @@ from cronactor.messages import (
     ScheduleSet,
 )
 
+pytestmark = pytest.mark.promise("P2")
+
 MakeSchedule = Callable[..., ScheduleConfig]
 TEMPLATE = "crons/daily-summary/prompts/prompt.md"
 

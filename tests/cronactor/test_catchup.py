@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 from cronactor.catchup import CRON_WINDOW, Missed, Plan, plan_cron, plan_once
 from cronactor.schedule import fires, next_fire
 
+pytestmark = pytest.mark.promise("P2")
+
 NOW = 1_775_000_000.0
 DAY = 86400.0
 

@@ -27,6 +27,8 @@ from cronactor.messages import (
     ScheduleSet,
 )
 
+pytestmark = pytest.mark.promise("P2", "P7")
+
 MakeSchedule = Callable[..., ScheduleConfig]
 
 

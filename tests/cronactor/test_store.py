@@ -17,6 +17,8 @@ from cronactor.reminder import Reminder, short_id
 from cronactor.store import ReminderStore, RoomFull
 from cronactor.tables import MIGRATIONS
 
+pytestmark = pytest.mark.promise("P2")
+
 MakeSchedule = Callable[..., ScheduleConfig]
 NOW = 1_775_000_000.0
 

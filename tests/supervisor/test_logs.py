@@ -18,6 +18,8 @@ from config.schema import AgentConfig, LlmConfig
 from config.secrets import Secret
 from supervisor import logs
 
+pytestmark = pytest.mark.promise("P7")
+
 
 @pytest.fixture(autouse=True)
 def restored() -> Iterator[None]:

@@ -5,9 +5,12 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from supervisor.metrics import Metrics, Statistics
+
+pytestmark = pytest.mark.promise("P7")
 
 
 def scrape(metrics: Metrics, statistics: Statistics | None = None) -> dict[str, float]:

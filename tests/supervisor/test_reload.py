@@ -10,6 +10,8 @@ import trio.testing
 from supervisor.desk.office import ReloadReport
 from supervisor.testkit.house import TestHouse, make_workspace, open_house
 
+pytestmark = pytest.mark.promise("P4")
+
 ONE = """\
 timezone: Europe/Madrid
 rooms:

@@ -23,6 +23,8 @@ from tests.tools.callers import bus_of, context
 from tools.delegate.delegate import ask_agent
 from tools.tool import ToolContext, ToolFailure, ToolResult
 
+pytestmark = pytest.mark.promise("P3", "P9")
+
 
 def house(*answers: Any, hop: Any = 2) -> Callable[[str, Any], Any]:
     left = list(answers)

@@ -11,7 +11,8 @@ import trio
 
 from actors.failures import cancel_reason, cleanup, error_text, has_cancel
 from actors.lanes import Job, Lane, RunningTurn
-from actors.thinking import AgentServices
+from actors.llm.protocol import ModelError
+from actors.thinking import AgentServices, TurnFailed
 from actors.turn import run_task, run_turn, turn_key
 from actors.turns import CRASH, RESTART
 from channels.bus import lane
@@ -249,7 +250,7 @@ class AgentLoop:
             if has_cancel(error) or not isinstance(error, Exception):
                 raise
             end, detail = TurnEnd.RAISED, error_text(error)
-            _log.error("turn_failed", agent=self.config.id, slot=slot.id, exc_info=error)
+            _log.error("turn_failed", agent=self.config.id, slot=slot.id, **_shown(error))
         if job.scope.cancelled_caught:
             return await self._stopped_or_late(job, slot)
         if end is TurnEnd.RAISED:
@@ -308,7 +309,7 @@ class AgentLoop:
             if has_cancel(error) or not isinstance(error, Exception):
                 raise
             failure = f"{self.config.id}: {error_text(error)}"
-            _log.error("task_failed", agent=self.config.id, task=task.task_id, exc_info=error)
+            _log.error("task_failed", agent=self.config.id, task=task.task_id, **_shown(error))
         message.fail(RemoteError(f"{self.config.id}: stopped" if job.stopped else failure))
 
     # -- control ------------------------------------------------------------------------------
@@ -336,3 +337,10 @@ class AgentLoop:
             if job is not None and job.room == room:
                 job.stopped = True
                 job.scope.cancel(reason=StopReason.STOPPED.value)
+
+
+def _shown(error: Exception) -> dict[str, Any]:
+    """How the log shows an error: what was expected to fail in a sentence, a bug with its trace."""
+    if isinstance(error, ModelError | TurnFailed):
+        return {"error": error_text(error)}
+    return {"exc_info": error}

@@ -82,14 +82,15 @@ async def open_services(
 
 
 async def furnish(services: Services, rooms: tuple[RoomConfig, ...]) -> None:
-    """Make the configured local rooms and bring their agents up to date; people stay.
+    """Make the configured local rooms and bring all rooms' agents up to date; people stay.
 
     Raises RoomError, before anything is changed, for an alias that is another stored room's id.
     """
     await services.rooms.name_rooms({room.id: room.alias for room in rooms})
     for room in rooms:
         await services.rooms.ensure_room(room.id, room.alias, room.participants)
-        present = (await services.rooms.room(room.id)).members
-        for member in present:
-            if not member.startswith("@") and member not in room.participants:
-                await services.rooms.leave(room.id, member)
+    wanted = {room.id: room.participants for room in rooms}
+    for stored in await services.rooms.rooms():
+        for member in stored.members:
+            if not member.startswith("@") and member not in wanted.get(stored.id, ()):
+                await services.rooms.leave(stored.id, member)

@@ -48,7 +48,9 @@ def cron() -> None:
 @caller
 def status(me: Caller) -> None:
     """Show every agent."""
-    me.show(me.client.get("status"), lambda found: views.status(found, _now(), me.texts))
+    found = me.client.get("status")
+    if not me.print_json({key: value for key, value in found.items() if key != "problems"}):
+        me.say(views.status(found, _now(), me.texts))
 
 
 @agentctl.command(cls=Command)

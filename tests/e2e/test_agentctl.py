@@ -114,7 +114,7 @@ def test_it_ends_with_1_when_what_was_asked_for_fails(
 
 def test_status_and_tree_have_exactly_these_keys(house: Supervisor) -> None:
     status = house.json("status")
-    assert status.keys() - {"problems"} == {"pid", "started", "workspace", "agents"}
+    assert status.keys() == {"pid", "started", "workspace", "agents"}
     assert status["pid"] == house.pid and status["workspace"] == str(house.workspace)
     assert OFFSET.fullmatch(status["started"])
     assert [agent["id"] for agent in status["agents"]] == ["asistente", "devops"]

@@ -62,3 +62,13 @@ async def test_a_name_that_cannot_be_had_fails_the_reload_and_changes_nothing(
         await house.room("#sala").say("¿quién eres?")
         assert len(await house.room("#sala").wait_for("asistente")) == 1
         assert not (await reload_with(house, ONE)).failed
+
+
+async def test_the_agents_leave_a_room_that_is_configured_no_longer(
+    tmp_path: Path, autojump_clock: trio.testing.MockClock
+) -> None:
+    async with open_house(make_workspace(tmp_path / "w", {"supervisor.yaml": ONE})) as house:
+        without = "".join(line for line in ONE.splitlines(True) if "#obra" not in line)
+        assert not (await reload_with(house, without)).failed
+        rooms = {room.id: room.members for room in await house.household.services.rooms.rooms()}
+        assert rooms == {"#taller": ("asistente",), "#obra": ()}

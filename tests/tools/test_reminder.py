@@ -264,7 +264,7 @@ async def test_a_scheduler_that_died_is_asked_again_with_the_same_key() -> None:
         (AskTimeout("scheduler", 5), "no responde ahora. Puede que sí quede hecho"),
         (RemoteError("x"), "no responde ahora"),
         (UnknownAddress("scheduler"), "no está en marcha; no se ha hecho nada"),
-        (SchedulerRefused("escriba otra cosa."), "No se ha podido: escriba otra cosa."),
+        (SchedulerRefused("escribe otra cosa."), "No se ha podido: escribe otra cosa."),
     ],
 )
 async def test_each_failure_is_one_sentence(error: Exception, told: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 
 from supervisor.signals import hold, watch_terminal
@@ -9,6 +10,7 @@ from supervisor.signals import hold, watch_terminal
 
 def main() -> None:
     """Run the command line; never returns."""
+    gc.disable()  # imports make no garbage; the launcher turns it on again
     watch_terminal()
     hold()
     from supervisor.commands import run_commands

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
 import signal
 import sys
@@ -188,6 +189,8 @@ def launch(workspace: Workspace, *, log_format: str = "text") -> int:
     0 stopped as asked, 2 bad configuration, 3 another supervisor owns the workspace or its
     reminder store, 70 gave up. Signals must be held (`supervisor.signals.hold`).
     """
+    gc.freeze()  # what was imported lives as long as the process: no need to look at it again
+    gc.enable()
     configure("json" if log_format == "json" else "text", sys.stderr)
     try:
         _make_when_missing(workspace)

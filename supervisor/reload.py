@@ -57,8 +57,11 @@ class UnknownAgents(Exception):
 def take_request(workspace: Workspace) -> tuple[str, ...]:
     """Take `run/reload.txt` by rename, then read it: the agents named in it; empty means all.
 
-    A request written meanwhile is a file of its own and is never lost with this one.
+    A request written meanwhile is a file of its own and is never lost with this one. What a process
+    had taken when it was killed is swept away: its successor has read every file anew.
     """
+    for left in workspace.run_dir.glob("reload.*.taken"):
+        left.unlink(missing_ok=True)
     taken = workspace.reload_txt.with_name(f"reload.{os.getpid()}.taken")
     try:
         workspace.reload_txt.rename(taken)

@@ -23,7 +23,7 @@ PARTS = 2
 def test_a_kill_at_any_instant_loses_nothing_and_doubles_nothing(
     part: int, seed: int, size: Callable[[int, int], int], figures: Callable[..., None]
 ) -> None:
-    instants = size(200, 5000)
+    instants = size(200, 2000)
     count, seed = instants // PARTS, seed + part
     command = [sys.executable, "-m", "tests.sweeps.forker", "--seed", str(seed)]
     done = subprocess.run(

@@ -146,7 +146,7 @@ def test_a_reload_in_the_middle_of_a_model_call_costs_nobody_anything_in_any_ord
     figures: Callable[..., None],
 ) -> None:
     prepared = with_tables(make_workspace(folder / "prepared", FILES)).root
-    orders, first = size(500, 20_000), seed + part * 1_000_000
+    orders, first = size(500, 5_000), seed + part * 1_000_000
 
     async def program(rng: random.Random) -> None:
         shutil.copytree(prepared, folder / "run")

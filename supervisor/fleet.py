@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import attrs
 
@@ -24,7 +24,7 @@ from supervisor.logs import hide_secrets
 from supervisor.plan import Plan
 from supervisor.policy import Backoff, Exhausted, Intensity
 from supervisor.services import Services
-from supervisor.spec import ChildSpec
+from supervisor.spec import Actor, ChildSpec
 from supervisor.supervisor import Supervisor
 from tools.toolbox import build as build_toolbox
 
@@ -114,18 +114,29 @@ class Fleet:
             stop_timeout=rules.stop_seconds if name == "agents" else 86_400.0,
         )
 
-    def _spec(self, name: str, **more: object) -> dict[str, object]:
+    def _spec(
+        self,
+        name: str,
+        factory: Callable[[], Actor],
+        *,
+        address: str | None = None,
+        grace: float | None = None,
+        start_timeout: float | None = None,
+        mailbox: MailboxSpec | None = None,
+    ) -> ChildSpec:
         rules = self.config.supervision
-        return {
-            "name": name,
-            "intensity": Intensity(rules.max_restarts, rules.window_seconds),
-            "backoff": Backoff(
-                initial=rules.backoff_initial_seconds, maximum=rules.backoff_max_seconds
-            ),
-            "start_timeout": rules.start_seconds,
-            "exhausted": Exhausted.QUARANTINE,
-            **more,
-        }
+        initial, maximum = rules.backoff_initial_seconds, rules.backoff_max_seconds
+        return ChildSpec(
+            name,
+            factory,
+            address=address,
+            intensity=Intensity(rules.max_restarts, rules.window_seconds),
+            backoff=Backoff(initial=initial, maximum=maximum),
+            start_timeout=rules.start_seconds if start_timeout is None else start_timeout,
+            grace=rules.grace_seconds if grace is None else grace,
+            mailbox=MailboxSpec() if mailbox is None else mailbox,
+            exhausted=Exhausted.QUARANTINE,
+        )
 
     def _agent_spec(self, member: Member) -> ChildSpec:
         def make() -> Supervisor:
@@ -138,7 +149,7 @@ class Fleet:
         seconds = self.config.supervision.start_seconds
         both = 2 * seconds + 1  # its two children have one deadline each
         grace = self._grace(member.loaded) + 1
-        return ChildSpec(**self._spec(member.id, factory=make, start_timeout=both, grace=grace))  # type: ignore[arg-type]
+        return self._spec(member.id, make, start_timeout=both, grace=grace)
 
     def _grace(self, loaded: Loaded[AgentConfig] | None) -> float:
         own = loaded.value.grace_seconds if loaded is not None else None
@@ -158,7 +169,7 @@ class Fleet:
                 agents=self.user_ids,
             )
 
-        return ChildSpec(**self._spec(CONNECTION, factory=make, address=f"{agent}/connection"))  # type: ignore[arg-type]
+        return self._spec(CONNECTION, make, address=f"{agent}/connection")
 
     def _loop_spec(self, loaded: Loaded[AgentConfig]) -> ChildSpec:
         config = loaded.value
@@ -166,14 +177,12 @@ class Fleet:
         def make() -> AgentLoop:
             return AgentLoop(config, self._agent_services(config), own_user=config.id)
 
-        return ChildSpec(
-            **self._spec(  # type: ignore[arg-type]
-                LOOP,
-                factory=make,
-                address=config.id,
-                grace=self._grace(loaded),
-                mailbox=MailboxSpec(capacity=config.mailbox_capacity, overflow=Overflow.REJECT),
-            )
+        return self._spec(
+            LOOP,
+            make,
+            address=config.id,
+            grace=self._grace(loaded),
+            mailbox=MailboxSpec(capacity=config.mailbox_capacity, overflow=Overflow.REJECT),
         )
 
     def _agent_services(self, config: AgentConfig) -> AgentServices:

@@ -7,7 +7,7 @@ import gc
 import os
 import signal
 import sys
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 
 import attrs
@@ -113,7 +113,7 @@ class Household:
 
 def _infrastructure(
     name: str,
-    factory: object,
+    factory: Callable[[], Actor],
     start_timeout: float,
     *,
     addressed: bool = True,
@@ -121,7 +121,7 @@ def _infrastructure(
 ) -> ChildSpec:
     return ChildSpec(
         name,
-        factory,  # type: ignore[arg-type]
+        factory,
         address=name if addressed else None,
         intensity=Intensity(5, 60.0),
         backoff=Backoff(initial=0.05, maximum=2.0),

@@ -17,7 +17,7 @@ from channels.local import RoomError
 from channels.messages import Agents
 from config.loading import agent_ids
 from config.problems import ConfigError, Problem
-from config.schema import SupervisorConfig
+from config.schema import ScheduleConfig, SupervisorConfig
 from config.workspace import Workspace
 from cronactor.messages import SCHEDULER, ScheduleSet
 from supervisor.desk.office import ReloadReport, ReloadResult
@@ -226,11 +226,11 @@ class Reloader:
         return ReloadResult(agent, "failed", None, text, tuple(errors))
 
     async def _set_schedules(
-        self, member: Member, schedules: Sequence[object] | None = None
+        self, member: Member, schedules: Sequence[ScheduleConfig] | None = None
     ) -> None:
         if schedules is None:
             schedules = member.loaded.value.schedules if member.loaded else ()
-        request = ScheduleSet(member.id, tuple(schedules))  # type: ignore[arg-type]
+        request = ScheduleSet(member.id, tuple(schedules))
         try:
             await self.fleet.services.bus.ask(SCHEDULER, request, timeout=SCHEDULES_SECONDS)
         except BusError as error:

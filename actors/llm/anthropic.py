@@ -28,30 +28,14 @@ from actors.llm.wire import (
     spoken,
 )
 
-__all__ = ["AnthropicProvider", "AnthropicSettings"]
+__all__ = ["AnthropicProvider"]
 
 _FINISH: Final = {"end_turn": "stop", "stop_sequence": "stop", "max_tokens": "length"}
 _DEFAULT_MAX_TOKENS: Final = 4096
 
 
-@attrs.frozen
-class AnthropicSettings:
-    """Which model and how to sample it; `connect_seconds` bounds the TCP and TLS set-up."""
-
-    model: str
-    api_key: str | None = attrs.field(default=None, repr=False)
-    base_url: str | None = None
-    temperature: float | None = None
-    max_tokens: int | None = None
-    connect_seconds: float = 10.0
-
-
 class AnthropicProvider(HttpProvider):
     """Streams messages; never retries by itself, the turn does."""
-
-    def __init__(self, settings: AnthropicSettings) -> None:
-        super().__init__()
-        self._settings = settings
 
     def load(self) -> Any:
         """Import the SDK and make a client. Raises ModelError when either is impossible."""
@@ -63,10 +47,10 @@ class AnthropicProvider(HttpProvider):
             raise ModelError("refused", text, retryable=False) from None
         try:
             return anthropic.AsyncAnthropic(
-                api_key=self._settings.api_key,
-                base_url=self._settings.base_url,
+                api_key=self.settings.api_key,
+                base_url=self.settings.base_url,
                 max_retries=0,
-                timeout=httpx2.Timeout(None, connect=self._settings.connect_seconds),
+                timeout=httpx2.Timeout(None, connect=self.settings.connect_seconds),
             )
         except anthropic.AnthropicError as error:
             raise ModelError("refused", str(error), retryable=False) from None
@@ -91,7 +75,7 @@ class AnthropicProvider(HttpProvider):
         return as_model_error(anthropic, error, connected=connected)
 
     def _body(self, request: ModelRequest) -> dict[str, Any]:
-        settings = self._settings
+        settings = self.settings
         system = "\n\n".join(m.content for m in request.messages if m.role == "system")
         body: dict[str, Any] = {
             "model": request.model or settings.model,

@@ -31,27 +31,11 @@ from actors.llm.wire import (
     spoken,
 )
 
-__all__ = ["OpenAIProvider", "OpenAISettings"]
-
-
-@attrs.frozen
-class OpenAISettings:
-    """Where the model is and how to sample it; `connect_seconds` bounds the TCP and TLS set-up."""
-
-    model: str
-    api_key: str | None = attrs.field(default=None, repr=False)
-    base_url: str | None = None
-    temperature: float | None = None
-    max_tokens: int | None = None
-    connect_seconds: float = 10.0
+__all__ = ["OpenAIProvider"]
 
 
 class OpenAIProvider(HttpProvider):
     """Streams chat completions; never retries by itself, the turn does."""
-
-    def __init__(self, settings: OpenAISettings) -> None:
-        super().__init__()
-        self._settings = settings
 
     def load(self) -> Any:
         """Import the SDK and make a client. Raises ModelError when either is impossible."""
@@ -61,7 +45,7 @@ class OpenAIProvider(HttpProvider):
         except ImportError as error:
             text = f"install the extra `vivero[openai]`: {error}"
             raise ModelError("refused", text, retryable=False) from None
-        settings = self._settings
+        settings = self.settings
         try:
             return openai.AsyncOpenAI(
                 # Local servers want no key, the SDK insists on one.
@@ -90,7 +74,7 @@ class OpenAIProvider(HttpProvider):
         return as_model_error(openai, error, connected=connected)
 
     def _body(self, request: ModelRequest) -> dict[str, Any]:
-        settings = self._settings
+        settings = self.settings
         body: dict[str, Any] = {
             "model": request.model or settings.model,
             "messages": [_message(message) for message in request.messages],

@@ -6,7 +6,7 @@ import importlib.util
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from actors.llm.guard import Deadlines, guarded
 from actors.llm.protocol import Provider
@@ -15,6 +15,9 @@ from config.loading import Loaded
 from config.problems import ConfigError, Problem, did_you_mean
 from config.schema import AgentConfig, LlmConfig
 from config.source import Source
+
+if TYPE_CHECKING:
+    from actors.llm.wire import ModelSettings
 
 __all__ = ["PROVIDERS", "check_llm", "make_provider"]
 
@@ -68,34 +71,29 @@ def _replay(config: LlmConfig, folder: Path) -> Provider:
         raise ScriptError([Problem(str(path), 1, 1, "", text)]) from None
 
 
-def _openai(config: LlmConfig, folder: Path) -> Provider:
-    from actors.llm.openai import OpenAIProvider, OpenAISettings
+def _settings(config: LlmConfig) -> ModelSettings:
+    from actors.llm.wire import ModelSettings
 
-    return OpenAIProvider(
-        OpenAISettings(
-            model=config.model or "",
-            api_key=config.api_key.reveal() if config.api_key else None,
-            base_url=config.base_url,
-            temperature=config.temperature,
-            max_tokens=config.max_tokens,
-            connect_seconds=config.connect_seconds,
-        )
+    return ModelSettings(
+        model=config.model or "",
+        api_key=config.api_key.reveal() if config.api_key else None,
+        base_url=config.base_url,
+        temperature=config.temperature,
+        max_tokens=config.max_tokens,
+        connect_seconds=config.connect_seconds,
     )
+
+
+def _openai(config: LlmConfig, folder: Path) -> Provider:
+    from actors.llm.openai import OpenAIProvider
+
+    return OpenAIProvider(_settings(config))
 
 
 def _anthropic(config: LlmConfig, folder: Path) -> Provider:
-    from actors.llm.anthropic import AnthropicProvider, AnthropicSettings
+    from actors.llm.anthropic import AnthropicProvider
 
-    return AnthropicProvider(
-        AnthropicSettings(
-            model=config.model or "",
-            api_key=config.api_key.reveal() if config.api_key else None,
-            base_url=config.base_url,
-            temperature=config.temperature,
-            max_tokens=config.max_tokens,
-            connect_seconds=config.connect_seconds,
-        )
-    )
+    return AnthropicProvider(_settings(config))
 
 
 _MAKERS: Final[dict[str, Callable[[LlmConfig, Path], Provider]]] = {

@@ -21,6 +21,7 @@ from actors.llm.protocol import ChatMessage, Finished, ModelError, ModelEvent, M
 
 __all__ = [
     "HttpProvider",
+    "ModelSettings",
     "ServerEvent",
     "Translator",
     "as_model_error",
@@ -63,10 +64,23 @@ class Translator(Protocol):
         ...
 
 
+@attrs.frozen
+class ModelSettings:
+    """Where a model is and how to sample it; `connect_seconds` bounds the TCP and TLS set-up."""
+
+    model: str
+    api_key: str | None = attrs.field(default=None, repr=False)
+    base_url: str | None = None
+    temperature: float | None = None
+    max_tokens: int | None = None
+    connect_seconds: float = 10.0
+
+
 class HttpProvider(abc.ABC):
     """What SDK-backed providers share: a client made late, off the loop, and closed for good."""
 
-    def __init__(self) -> None:
+    def __init__(self, settings: ModelSettings) -> None:
+        self.settings = settings
         self._lock = trio.Lock()
         self._client: Any = None
 

@@ -157,7 +157,7 @@ def test_a_mutated_file_is_refused_with_its_errors_or_is_in_force(
     figures: Callable[..., None],
 ) -> None:
     """Done when 10: 2 000 files; never a traceback, never a changed agent, and valid ones load."""
-    count = size(500, 2000)
+    count = size(2000, 2000)
     counts = judged(tmp_path / "w", seed + part, count)
     figures(files=count, **counts)
     assert counts["loaded"] > count / 5 and counts["refused"] > count / 5

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import trio
 
-from actors.llm.anthropic import AnthropicProvider, AnthropicSettings
+from actors.llm.anthropic import AnthropicProvider
 from actors.llm.guard import Deadlines, guarded
 from actors.llm.protocol import (
     ChatMessage,
@@ -19,6 +19,7 @@ from actors.llm.protocol import (
     Usage,
     complete,
 )
+from actors.llm.wire import ModelSettings
 from tests.actors.llm.model_server import ModelServer, model_server
 from tests.actors.llm.requests import called, request
 
@@ -53,7 +54,7 @@ GOOD = (START, begin(0, type="text", text=""), PING, text("Ho"), text("la"), end
 async def ask(
     server: ModelServer, req: ModelRequest | None = None, deadlines: Deadlines = SOON
 ) -> ModelOutput:
-    settings = AnthropicSettings("claude-x", api_key="secreta", base_url=server.url)
+    settings = ModelSettings("claude-x", api_key="secreta", base_url=server.url)
     provider = AnthropicProvider(settings)
     try:
         return await complete(guarded(provider, deadlines), req or request("hola"))
@@ -193,7 +194,7 @@ async def test_without_a_key_it_is_refused(monkeypatch: pytest.MonkeyPatch) -> N
     for name in ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"):
         monkeypatch.delenv(name, raising=False)
     async with serving(*GOOD) as server:
-        provider = AnthropicProvider(AnthropicSettings("x", base_url=server.url))
+        provider = AnthropicProvider(ModelSettings("x", base_url=server.url))
         with pytest.raises(ModelError) as caught:
             await complete(provider, request("hola"))
         await provider.aclose()
@@ -203,7 +204,7 @@ async def test_without_a_key_it_is_refused(monkeypatch: pytest.MonkeyPatch) -> N
 @pytest.mark.promise("P4", "P6")
 async def test_the_server_sees_a_cancel_as_a_disconnect_at_once() -> None:
     async with serving(START, text("Ho"), 60.0) as server:
-        provider = AnthropicProvider(AnthropicSettings("x", api_key="secreta", base_url=server.url))
+        provider = AnthropicProvider(ModelSettings("x", api_key="secreta", base_url=server.url))
         started = trio.Event()
 
         async def on_delta(said: str) -> None:

@@ -9,7 +9,7 @@ import pytest
 import trio
 
 from actors.llm.guard import Deadlines, guarded
-from actors.llm.openai import OpenAIProvider, OpenAISettings
+from actors.llm.openai import OpenAIProvider
 from actors.llm.protocol import (
     ChatMessage,
     Finished,
@@ -20,6 +20,7 @@ from actors.llm.protocol import (
     Usage,
     complete,
 )
+from actors.llm.wire import ModelSettings
 from tests.actors.llm.model_server import ModelServer, model_server
 from tests.actors.llm.requests import called, request
 
@@ -51,7 +52,7 @@ async def ask(
     deadlines: Deadlines = SOON,
     **settings: Any,
 ) -> ModelOutput:
-    provider = OpenAIProvider(OpenAISettings("gpt-x", base_url=f"{server.url}/v1", **settings))
+    provider = OpenAIProvider(ModelSettings("gpt-x", base_url=f"{server.url}/v1", **settings))
     try:
         return await complete(guarded(provider, deadlines), req or request("hola"))
     finally:
@@ -170,7 +171,7 @@ async def test_a_cut_after_the_finish_does_no_harm() -> None:
 
 async def test_several_rounds_share_a_client() -> None:
     async with model_server(*GOOD) as server:
-        provider = OpenAIProvider(OpenAISettings("x", base_url=server.url))
+        provider = OpenAIProvider(ModelSettings("x", base_url=server.url))
         for _ in range(3):
             assert (await complete(provider, request("hola"))).text == "Hola"
         await provider.aclose()
@@ -275,7 +276,7 @@ async def left_soon(server: ModelServer) -> None:
 async def test_the_server_sees_a_cancel_as_a_disconnect_at_once(where: str) -> None:
     options = {"before_headers": 60.0} if where == "before_headers" else {}
     async with model_server(chunk("Ho"), 60.0, **options) as server:
-        provider = OpenAIProvider(OpenAISettings("x", base_url=server.url))
+        provider = OpenAIProvider(ModelSettings("x", base_url=server.url))
         started = trio.Event()
 
         async def on_delta(text: str) -> None:
@@ -301,7 +302,7 @@ async def test_the_server_sees_a_cancel_as_a_disconnect_at_once(where: str) -> N
 
 async def test_a_cancelled_round_leaves_the_client_usable() -> None:
     async with model_server(chunk("Ho"), 0.3, chunk(finish="stop"), USAGE, DONE) as server:
-        provider = OpenAIProvider(OpenAISettings("x", base_url=server.url))
+        provider = OpenAIProvider(ModelSettings("x", base_url=server.url))
         with trio.move_on_after(0.1):
             await complete(provider, request("hola"))
         assert (await complete(provider, request("hola"))).text == "Ho"
@@ -310,7 +311,7 @@ async def test_a_cancelled_round_leaves_the_client_usable() -> None:
 
 async def test_leaving_after_the_first_word_closes_the_call() -> None:
     async with model_server(chunk("Ho"), 60.0) as server:
-        provider = OpenAIProvider(OpenAISettings("x", base_url=server.url))
+        provider = OpenAIProvider(ModelSettings("x", base_url=server.url))
         async with provider.stream(request("hola")) as events:
             assert (await anext(events)) is not None
         await left_soon(server)
@@ -323,7 +324,7 @@ async def test_without_a_key_and_a_server_of_ones_own_it_is_refused(
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     monkeypatch.delenv("OPENAI_ADMIN_KEY", raising=False)
     with pytest.raises(ModelError) as caught:
-        await complete(OpenAIProvider(OpenAISettings("x")), request("hola"))
+        await complete(OpenAIProvider(ModelSettings("x")), request("hola"))
     assert caught.value.kind == "refused"
 
 
@@ -334,4 +335,4 @@ async def test_a_nameless_message_is_sent_bare() -> None:
 
 
 def test_a_key_is_never_printed() -> None:
-    assert "secreta" not in repr(OpenAISettings("x", api_key="secreta"))
+    assert "secreta" not in repr(ModelSettings("x", api_key="secreta"))

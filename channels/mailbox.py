@@ -264,6 +264,7 @@ class Inbox(_Receiver):
     _control: ControlInbox | None = attrs.field(init=False, default=None)
     _drained: trio.Event | None = attrs.field(init=False, default=None)
     _closed: bool = attrs.field(init=False, default=False)
+    drain_reason: str = attrs.field(init=False, default="")
 
     @property
     def control(self) -> ControlInbox:
@@ -287,8 +288,12 @@ class Inbox(_Receiver):
                 self._drained.set()
         await self._drained.wait()
 
-    def drain(self) -> None:
-        """Ask the generation to end: it gets no further messages; what is queued stays queued."""
+    def drain(self, reason: str = "") -> None:
+        """Ask the generation to end: it gets no further messages; what is queued stays queued.
+
+        The first `reason` stays, for who must pass it on.
+        """
+        self.drain_reason = self.drain_reason or reason
         self._end()
         if self._drained is not None:
             self._drained.set()

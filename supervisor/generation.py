@@ -97,7 +97,7 @@ class Generation:
             if self.ready is None:
                 self.cancel()
             else:
-                self.inbox.drain()
+                self.inbox.drain(reason.value)
 
     def cancel(self) -> None:
         """Cancel with the reason it was asked to stop for; a grace still running ends too."""

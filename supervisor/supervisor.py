@@ -100,6 +100,7 @@ class Supervisor:
             async with trio.open_nursery(strict_exception_groups=True) as self._nursery:
                 with self._serving:
                     await self._serve(inbox, task_status)
+                    self._pass_on(inbox)
                 await self._stop_children()
                 self._nursery.cancel_scope.cancel(reason="all children have stopped")
         finally:
@@ -250,6 +251,11 @@ class Supervisor:
             await trio.sleep_forever()
         else:
             await inbox.wait_draining()
+
+    def _pass_on(self, inbox: Inbox | None) -> None:
+        """Stop the children for the reason this supervisor is stopped for."""
+        if inbox is not None and inbox.drain_reason:
+            self._reason = StopReason(inbox.drain_reason)
 
     async def _stop_children(self) -> None:
         self._serving.cancel()

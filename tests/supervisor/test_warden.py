@@ -19,7 +19,7 @@ from supervisor.warden import StopAgent
 pytestmark = pytest.mark.promise("P4")
 
 SCRIPT = """\
-- {match: despacio, attempt: 1, rounds: [[{delay: 3}, {text: "Hecho con calma."}]]}
+- {match: despacio, attempt: 1, rounds: [[{delay: 30}, {text: "Hecho con calma."}]]}
 - rounds: [[text: "Recibido."]]
 """
 REPLAY = {
@@ -95,6 +95,22 @@ async def test_a_reload_from_inside_a_turn_is_scheduled_and_lets_the_turn_end(
             while fleet.generation(member) == 1:
                 await anext(aiter(changes))
         assert await house.room().said_by("asistente") == ["Hecho con calma."]
+
+
+@pytest.mark.promise("P1", "P7")
+async def test_an_agent_stopped_in_the_middle_of_a_turn_silences_nobody_else(
+    workspace: Workspace, autojump_clock: trio.testing.MockClock
+) -> None:
+    async with open_house(workspace) as house:
+        bus = house.household.services.bus
+
+        async def stop() -> None:
+            await bus.ask("supervisor", StopAgent("asistente"), timeout=60)
+
+        await busy(house, stop)
+        await house.room().say("devops, ¿quién eres?")
+        with trio.fail_after(60):
+            assert len(await house.room().wait_for("devops", 1)) >= 1
 
 
 async def test_a_reload_of_a_stopped_agent_says_how_to_start_it(

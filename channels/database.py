@@ -221,7 +221,7 @@ class Database:
             if raw.conn.in_transaction:
                 raw.conn.execute("ROLLBACK TO one_of_many")
                 raw.conn.execute("RELEASE one_of_many")
-            if isinstance(error, sqlite3.Error):
+            if isinstance(error, sqlite3.Error | UnicodeDecodeError):
                 raise explained(self.path, error) from error
             raise
         if raw.conn.in_transaction:
@@ -234,7 +234,7 @@ class Database:
             raise DatabaseClosed(f"{self.path}: the database is closed")
         try:
             yield self._raw
-        except sqlite3.Error as error:
+        except (sqlite3.Error, UnicodeDecodeError) as error:
             raise explained(self.path, error) from error
         finally:
             if self._close_when_idle:
@@ -304,7 +304,7 @@ def _connect(
         if isinstance(error, OSError):
             text = f"{path}: cannot open the database: {error.strerror or error}"
             raise DatabaseUnavailable(text) from error
-        if isinstance(error, sqlite3.Error):
+        if isinstance(error, sqlite3.Error | UnicodeDecodeError):
             raise explained(path, error) from error
         raise
 

@@ -71,8 +71,14 @@ _SENTENCES: dict[int, tuple[type[DatabaseError], str]] = {
 }
 
 
-def explained(path: Path, error: sqlite3.Error) -> Exception:
-    """Turn what SQLite says about a file into our errors; errors in the SQL stay as they are."""
+def explained(path: Path, error: sqlite3.Error | UnicodeDecodeError) -> Exception:
+    """Turn what SQLite says about a file into our errors; errors in the SQL stay as they are.
+
+    Text that is not UTF-8, in the file or in SQLite's words about it, is damage: none is stored.
+    """
+    if isinstance(error, UnicodeDecodeError) or "Could not decode to UTF-8" in str(error):
+        kind, sentence = _SENTENCES[sqlite3.SQLITE_CORRUPT]
+        return kind(f"{path}: {sentence} (text that is not UTF-8)")
     known = _SENTENCES.get(primary_code(error) or 0)
     if known is None:
         return error

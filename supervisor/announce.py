@@ -32,7 +32,7 @@ vivero is running. Try in another terminal:
 
 Ctrl-C stops it.""",
 }
-_URL = {"es": "API y página: {url}", "en": "API and page: {url}"}
+_URL = {"es": "API: {url}", "en": "API: {url}"}
 
 
 def started_text(workspace: Workspace, config: SupervisorConfig) -> str:

@@ -58,9 +58,12 @@ def read_agent(workspace: Workspace, agent: str, ids: Sequence[str]) -> Loaded[A
 
 
 def read_workspace(workspace: Workspace) -> Plan:
-    """Read all of it. Raises ConfigError for a bad `supervisor.yaml`; bad agents are `broken`."""
+    """Read all of it. Raises ConfigError for a bad `supervisor.yaml`; bad agents are `broken`.
+
+    With a bad `supervisor.yaml` the problems of the agents are in the same error.
+    """
     ids = agent_ids(workspace)
-    supervisor = read_supervisor(workspace, ids)
+    supervisor, faults = _supervisor_or_faults(workspace, ids)
     agents: dict[str, Loaded[AgentConfig]] = {}
     broken: dict[str, tuple[Problem, ...]] = {}
     for agent in ids:
@@ -68,7 +71,18 @@ def read_workspace(workspace: Workspace) -> Plan:
             agents[agent] = read_agent(workspace, agent, ids)
         except ConfigError as error:
             broken[agent] = error.problems
+    if supervisor is None:
+        raise ConfigError([*faults, *(problem for found in broken.values() for problem in found)])
     return Plan(supervisor, agents, broken)
+
+
+def _supervisor_or_faults(
+    workspace: Workspace, ids: Sequence[str]
+) -> tuple[Loaded[SupervisorConfig] | None, Sequence[Problem]]:
+    try:
+        return read_supervisor(workspace, ids), ()
+    except ConfigError as error:
+        return None, error.problems
 
 
 def _checked(

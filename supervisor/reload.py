@@ -19,7 +19,7 @@ from config.loading import agent_ids
 from config.problems import ConfigError, Problem
 from config.schema import ScheduleConfig, SupervisorConfig
 from config.workspace import Workspace
-from cronactor.messages import SCHEDULER, ScheduleSet
+from cronactor.messages import SCHEDULER, SchedulerRefused, ScheduleSet
 from supervisor.desk.office import ReloadReport, ReloadResult
 from supervisor.errors import SupervisionError
 from supervisor.fleet import Fleet, Member
@@ -60,11 +60,15 @@ def take_request(workspace: Workspace) -> tuple[str, ...]:
     A request written meanwhile is a file of its own and is never lost with this one. What a process
     had taken when it was killed is swept away: its successor has read every file anew.
     """
+    request = workspace.reload_txt
+    if request.exists() and not request.is_file():
+        raise OSError(f"{workspace.shown(request)} is no file: remove it and ask again")
     for left in workspace.run_dir.glob("reload.*.taken"):
-        left.unlink(missing_ok=True)
-    taken = workspace.reload_txt.with_name(f"reload.{os.getpid()}.taken")
+        with suppress(OSError):
+            left.unlink()
+    taken = request.with_name(f"reload.{os.getpid()}.taken")
     try:
-        workspace.reload_txt.rename(taken)
+        request.rename(taken)
     except FileNotFoundError:
         return ()
     crash_point("reload.after_take")
@@ -208,8 +212,11 @@ class Reloader:
         self.fleet.announce_names()
         self._tell_orchestrator()
         crash_point("reload.before_schedules")
-        await self._set_schedules(member)
+        refused = await self._set_schedules(member)
         crash_point("reload.after_schedules")
+        if refused:
+            text = f"{agent} runs, but its schedules are not set ({refused}): reload it again"
+            return self._failed(agent, text)
         return self._succeeded(agent, generation, fresh)
 
     def _succeeded(self, agent: str, generation: int, fresh: bool) -> ReloadResult:
@@ -227,14 +234,17 @@ class Reloader:
 
     async def _set_schedules(
         self, member: Member, schedules: Sequence[ScheduleConfig] | None = None
-    ) -> None:
+    ) -> str:
+        """Hand an agent's schedules to the scheduler; return "" or why it did not take them."""
         if schedules is None:
             schedules = member.loaded.value.schedules if member.loaded else ()
         request = ScheduleSet(member.id, tuple(schedules))
         try:
             await self.fleet.services.bus.ask(SCHEDULER, request, timeout=SCHEDULES_SECONDS)
-        except BusError as error:
+        except (BusError, SchedulerRefused) as error:
             log.error("schedules_not_set", agent=member.id, error=str(error))
+            return str(error)
+        return ""
 
     def _tell_orchestrator(self) -> None:
         config = self.fleet.config

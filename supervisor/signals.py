@@ -40,10 +40,12 @@ def ignore() -> None:
 def watch_terminal() -> None:
     """Remember whether this process has a controlling terminal to lose.
 
-    Under `nohup` (SIGHUP ignored when we began) losing it means nothing.
+    Under `nohup` (SIGHUP ignored when we began) losing it means nothing. `./dev run` ignores it
+    too, only until we listen, and says so in the environment.
     """
     global _terminal_at_start
-    ignored = signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+    held = os.environ.pop("VIVERO_HANGUP_HELD", "")
+    ignored = not held and signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
     _terminal_at_start = not ignored and _has_terminal()
 
 

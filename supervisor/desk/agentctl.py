@@ -15,7 +15,7 @@ import click
 
 from supervisor.desk import views
 from supervisor.desk.caller import Caller, Command, Front, Section, caller
-from supervisor.desk.client import Client, NoAnswer, NoSupervisor
+from supervisor.desk.client import Client, NoAnswer, NoSupervisor, Refused
 from supervisor.desk.render import clean, tree_lines
 
 __all__ = ["agentctl", "main"]
@@ -134,12 +134,21 @@ def reload(me: Caller, ids: tuple[str, ...]) -> None:
     if not me.client.answers():
         _reload_by_signal(me, wanted)
         return
-    if len(wanted) == 1:
-        found = me.client.post("agents", wanted[0], "reload", seconds=_RELOAD_SECONDS)
-    else:
-        body = {"agents": list(wanted)} if wanted else {}
-        found = me.client.post("reload", body=body, seconds=_RELOAD_SECONDS)
+    try:
+        found = _ask_reload(me, wanted)
+    except Refused as refused:  # say what was reloaded all the same, then what was not
+        done = [one for one in refused.body.get("results", ()) if one["outcome"] != "failed"]
+        if done and not me.json:
+            me.say(views.reloads(done, me.texts))
+        raise
     me.show(found["results"], lambda results: views.reloads(results, me.texts))
+
+
+def _ask_reload(me: Caller, wanted: Sequence[str]) -> Any:
+    if len(wanted) == 1:
+        return me.client.post("agents", wanted[0], "reload", seconds=_RELOAD_SECONDS)
+    body = {"agents": list(wanted)} if wanted else {}
+    return me.client.post("reload", body=body, seconds=_RELOAD_SECONDS)
 
 
 def _reload_by_signal(me: Caller, ids: Sequence[str]) -> None:

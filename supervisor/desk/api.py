@@ -266,7 +266,10 @@ class Desk:
     def _report(self, report: ReloadReport) -> Response:
         if not report.failed:
             return Json(report)
-        ids = ", ".join(result.id for result in report.failed)
+        ids = ", ".join(
+            result.id if result.errors or not result.error else f"{result.id} ({result.error})"
+            for result in report.failed
+        )
         errors = [problem for result in report.failed for problem in result.errors]
         body = failure(self._texts("reload_failed", ids=ids), errors)
         return Json({**body, **plain(report)}, status_code=422)

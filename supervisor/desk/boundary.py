@@ -13,6 +13,7 @@ import attrs
 import structlog
 import trio
 
+from channels.database_errors import DatabaseError
 from supervisor.desk.encoding import encode, failure
 from supervisor.desk.office import OfficeError
 from supervisor.desk.security import (
@@ -153,6 +154,9 @@ class Boundary:
             raise
         except OfficeError as error:
             await exchange.fail(error.status, failure(error.text, error.errors))
+        except DatabaseError as error:
+            _log.error("request_failed", path=scope["path"], error=str(error))
+            await exchange.fail(503, failure(str(error)))
         except Exception:
             _log.exception("request failed", method=scope["method"], path=scope["path"])
             await exchange.fail(500, failure(self._texts("internal")))

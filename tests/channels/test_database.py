@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sqlite3
 import stat
@@ -295,6 +296,21 @@ async def test_a_damaged_database_is_named_when_the_damage_is_met(tmp_path: Path
     async with Database.open(path, [NOTES]) as db:
         with pytest.raises(DatabaseCorrupt, match="damaged"):
             await db.read(texts)
+
+
+async def test_damage_anywhere_in_the_file_is_one_sentence_and_never_a_slip(tmp_path: Path) -> None:
+    path = tmp_path / "notes.db"
+    async with Database.open(path, [NOTES]) as db:
+        await db.write(lambda raw: [add("x" * 500 + str(i))(raw) for i in range(200)])
+    whole = path.read_bytes()
+    for start in (16, 100, 1024, 4096, 8192):
+        for step in (1, 97):
+            data = bytearray(whole)
+            data[start::step] = b"\xff" * len(data[start::step])
+            path.write_bytes(data)
+            with contextlib.suppress(DatabaseError):
+                async with Database.open(path, [NOTES]) as db:
+                    await db.read(texts)
 
 
 async def test_a_missing_folder_and_a_folder_as_file_are_explained(tmp_path: Path) -> None:

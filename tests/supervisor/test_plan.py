@@ -75,3 +75,11 @@ def test_a_bad_agent_is_broken_and_the_others_are_planned(workspace: Workspace) 
     plan = read_workspace(workspace)
     assert tuple(plan.agents) == ("devops",)
     assert [problem.key for problem in plan.broken["asistente"]] == ["llm.provider"]
+
+
+def test_a_bad_supervisor_file_hides_no_agents_faults(workspace: Workspace) -> None:
+    (workspace.root / "supervisor.yaml").write_text("timezone: Marte/Base\n")
+    (workspace.root / CONFIG).write_text("llm: {provider: nada}\n")
+    with pytest.raises(ConfigError) as caught:
+        read_workspace(workspace)
+    assert [problem.key for problem in caught.value.problems] == ["timezone", "llm.provider"]

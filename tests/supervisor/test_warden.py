@@ -142,3 +142,15 @@ def test_what_a_kill_left_of_a_taken_request_is_swept_away(tmp_path: Path) -> No
     (workspace.run_dir / "reload.123456.taken").write_text("devops\n")
     take_request(workspace)
     assert list(workspace.run_dir.glob("reload*")) == []
+
+
+def test_a_request_that_is_no_file_is_said_and_blocks_no_later_one(tmp_path: Path) -> None:
+    workspace = Workspace(tmp_path)
+    workspace.ensure_private_dirs()
+    workspace.reload_txt.mkdir()
+    with pytest.raises(OSError, match=r"reload\.txt is no file"):
+        take_request(workspace)
+    workspace.reload_txt.rmdir()
+    (workspace.run_dir / "reload.77.taken").mkdir()
+    workspace.reload_txt.write_text("devops\n")
+    assert take_request(workspace) == ("devops",)

@@ -14,6 +14,8 @@ from channels.slots import Decision, Decline, Dispatch, Expire, Hold, SlotFacts
 from config.schema import RoomConfig
 
 __all__ = [
+    "HOUR_FULL",
+    "PAIR_GUARD",
     "PAIR_GUARD_ALTERNATIONS",
     "AgentCard",
     "Company",
@@ -30,6 +32,10 @@ __all__ = [
 ]
 
 PAIR_GUARD_ALTERNATIONS = 20
+
+# The rules that silence a whole room or a person in it: the room is told of these.
+PAIR_GUARD = "pair_guard"
+HOUR_FULL = "max_agent_messages_per_hour"
 
 
 @attrs.frozen
@@ -164,14 +170,20 @@ def _refusal_of_event(
         return Expire("waited_too_long")
     bot = sender_is_bot(facts, company)
     if not bot and pair_guard(facts):
-        return Decline("pair_guard", suspect=True)
+        return Decline(PAIR_GUARD, suspect=True)
     if bot and not room.respond_to_bots:
         return Decline("sender_is_bot")
     if facts.chain_turns >= room.max_bot_turns:
         return Decline("max_bot_turns")
-    if sum(facts.answers_last_hour.values()) >= room.max_agent_messages_per_hour:
-        return Decline("max_agent_messages_per_hour")
+    if _left_this_hour(room, facts) <= 0:
+        return Decline(HOUR_FULL)
     return None
+
+
+def _left_this_hour(room: RoomConfig, facts: SlotFacts) -> int:
+    """How many more answers the hour holds; one that is under way counts as said."""
+    said = sum(facts.answers_last_hour.values()) + sum(facts.pending.values())
+    return room.max_agent_messages_per_hour - said
 
 
 def _among(
@@ -261,8 +273,7 @@ def _policy_all(
     room: RoomConfig, facts: SlotFacts, company: Company, willing: tuple[str, ...]
 ) -> tuple[tuple[str, ...], str]:
     """All who may, as long as the chain and the hour have turns left."""
-    said = sum(facts.answers_last_hour.values())
-    left = min(room.max_bot_turns - facts.chain_turns, room.max_agent_messages_per_hour - said)
+    left = min(room.max_bot_turns - facts.chain_turns, _left_this_hour(room, facts))
     return willing[:left], "all"
 
 

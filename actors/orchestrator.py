@@ -22,7 +22,7 @@ from channels.bus import Bus
 from channels.clock import WallClock
 from channels.crashpoints import crash_point, declare_crash_points
 from channels.errors import BusError, Drained, MailboxFull, UnknownAddress
-from channels.inbox import Decision, Dispatch, EventInbox, Hold, Slot
+from channels.inbox import Decision, Decline, Dispatch, EventInbox, Hold, Slot
 from channels.mailbox import Inbox, Message
 from channels.messages import (
     AgentReachable,
@@ -281,7 +281,7 @@ class Orchestrator:
             return
         waited = trio.current_time() - since
         company = self._roster.company(slot.room, waited=waited, max_wait=self.max_wait)
-        choice = Choice(self._roster.room(slot.room), company, step)
+        choice = Choice(self._roster.room(slot.room), company, step, self.locale)
         crash_point("orchestrator.before_decide")
         decided = await self.inbox.decide(slot_id, choice)
         crash_point("orchestrator.after_decide")
@@ -303,6 +303,8 @@ class Orchestrator:
             self._holding = True
         else:
             self._forget(first.id)
+            if isinstance(decision, Decline) and decision.notice is not None:
+                self._flush(decision.notice.agent)
 
     async def _dispatch(self, slot: Slot) -> None:
         """Tell the agent; if it cannot take the turn now, the slot is open again and waits."""
@@ -327,9 +329,12 @@ class Orchestrator:
         _log.error("slot_dead_letter", slot=slot.id, room=slot.room, why=reason, last=slot.reason)
         self.bus.publish("slots", SlotGivenUp(slot.id, slot.room, reason))
         self._forget(slot.id)
+        if agent is not None:
+            self._flush(agent)
+
+    def _flush(self, agent: str) -> None:
         with contextlib.suppress(BusError):  # the connection looks into the outbox by itself too
-            if agent is not None:
-                self.bus.tell_nowait(f"{agent}/connection", Flush())
+            self.bus.tell_nowait(f"{agent}/connection", Flush())
 
     def _forget(self, slot_id: int) -> None:
         self._since.pop(slot_id, None)

@@ -21,6 +21,7 @@ from channels.rooms import RoomEvent
 __all__ = ["Admitted", "Known"]
 
 TOO_OLD = "too_old"
+SUSPICION_SECONDS = 600.0
 
 
 @attrs.frozen
@@ -126,7 +127,8 @@ def admit(db: sqlite_utils.Database, events: Iterable[RoomEvent], batch: Batch) 
 
 
 def _admit_one(db: sqlite_utils.Database, event: RoomEvent, batch: Batch, news: _News) -> None:
-    if is_suspect(db, event.room, event.sender) or batch.known.is_bot(event):
+    suspect = is_suspect(db, event.room, event.sender, batch.now)
+    if suspect or batch.known.is_bot(event):
         event = attrs.evolve(event, sender_is_bot=True)
     where = _place(db, event, batch.known)
     if not _store(db, event, where, batch.now):
@@ -138,6 +140,7 @@ def _admit_one(db: sqlite_utils.Database, event: RoomEvent, batch: Batch, news: 
     elif event.kind == "reaction" and not too_old:
         news.reactions.append(event)
     elif event.kind == "message":
+        _renew_suspicion(db, event.room, event.sender, suspect, batch.now)
         _take_place(db, event.room, where)
         if event.control is None:
             _open_slot(db, event, where, batch, too_old, news)
@@ -235,23 +238,39 @@ def set_present(db: sqlite_utils.Database, room: str, members: Sequence[str]) ->
     )
 
 
-def is_suspect(db: sqlite_utils.Database, room: str, sender: str) -> bool:
-    """True while the pair guard treats this sender as a bot in this room."""
+def is_suspect(db: sqlite_utils.Database, room: str, sender: str, now: float) -> bool:
+    """True while the pair guard treats this sender as a bot in this room.
+
+    That lapses when the sender has said nothing there for `SUSPICION_SECONDS`.
+    """
     found = db.conn.execute(
-        "SELECT 1 FROM suspects WHERE room = ? AND sender = ?", (room, sender)
+        "SELECT 1 FROM suspects WHERE room = ? AND sender = ? AND since > ?",
+        (room, sender, now - SUSPICION_SECONDS),
     ).fetchone()
     return found is not None
+
+
+def _renew_suspicion(
+    db: sqlite_utils.Database, room: str, sender: str, suspect: bool, now: float
+) -> None:
+    """A new message of a suspect prolongs the suspicion; if that has lapsed, nothing is left."""
+    if suspect:
+        sql = "UPDATE suspects SET since = ? WHERE room = ? AND sender = ?"
+        db.conn.execute(sql, (now, room, sender))
+    else:
+        db.conn.execute("DELETE FROM suspects WHERE room = ? AND sender = ?", (room, sender))
 
 
 def set_suspect(
     db: sqlite_utils.Database, room: str, sender: str, suspected: bool, now: float
 ) -> bool:
     """Begin or end to treat a sender as a bot in a room; True when that changed something."""
-    if suspected:
-        sql = "INSERT INTO suspects VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
-        return db.conn.execute(sql, (room, sender, now)).rowcount == 1
-    sql = "DELETE FROM suspects WHERE room = ? AND sender = ?"
-    return db.conn.execute(sql, (room, sender)).rowcount == 1
+    was = is_suspect(db, room, sender, now)
+    if not suspected:
+        db.conn.execute("DELETE FROM suspects WHERE room = ? AND sender = ?", (room, sender))
+    elif not was:
+        db.conn.execute("INSERT OR REPLACE INTO suspects VALUES (?, ?, ?)", (room, sender, now))
+    return was is not suspected
 
 
 def _storable(event: RoomEvent, now: float) -> RoomEvent:

@@ -8,14 +8,15 @@ import attrs
 import sqlite_utils
 
 from channels import hops, slots
-from channels.admission import Known, is_suspect
+from channels.admission import SUSPICION_SECONDS, Known, is_suspect
 from channels.rooms import RoomEvent
 from channels.slots import Slot, SlotFacts
 
 __all__ = ["gather", "get_event", "room_history"]
 
 HOUR = 3600.0
-PAIR_WINDOW = 600.0
+# No longer than a suspicion lasts: when one lapses, the count starts afresh.
+PAIR_WINDOW = SUSPICION_SECONDS
 PAIR_MESSAGES = 200
 _EVENT = "event_id, room, sender, ts, content, kind, sender_is_bot"
 
@@ -46,7 +47,7 @@ def gather(db: sqlite_utils.Database, slot: Slot, known: Known, now: float) -> S
     """Collect the facts about one open slot."""
     event = get_event(db, slot.event_id)
     assert event is not None
-    if is_suspect(db, event.room, event.sender):
+    if is_suspect(db, event.room, event.sender, now):
         event = attrs.evolve(event, sender_is_bot=True)
     taken = hops.turns(db, slot.room, slot.chain) - (1 if slot.hop else 0)
     return SlotFacts(
@@ -80,7 +81,8 @@ def _answers_since(db: sqlite_utils.Database, room: str, since: float) -> dict[s
     return dict(
         db.conn.execute(
             "SELECT agent, count(*) FROM outbox"
-            " WHERE room = ? AND created_at >= ? AND slot_id IS NOT NULL GROUP BY agent",
+            " WHERE room = ? AND created_at >= ? AND slot_id IS NOT NULL"
+            " AND json_extract(content, '$.msgtype') IS NOT 'm.notice' GROUP BY agent",
             (room, since),
         )
     )
@@ -123,7 +125,7 @@ def _alternations(db: sqlite_utils.Database, event: RoomEvent, known: Known, sin
     )
     count, sender_spoke = 0, False
     for sender, received_at in rows:  # newest first
-        if received_at < since:
+        if received_at <= since:
             break
         if sender == event.sender:
             sender_spoke = True

@@ -289,7 +289,10 @@ class EventInbox:
         await self._db.write(lambda db: admission.set_present(db, room, given))
 
     async def set_suspect(self, room: str, sender: str, suspected: bool) -> bool:
-        """Begin or end to treat a sender as a bot in a room; True when that changed something."""
+        """Begin or end to treat a sender as a bot in a room; True when that changed something.
+
+        It ends by itself when the sender has said nothing there for ten minutes.
+        """
         now = self._clock.now()
         return await self._db.write(
             lambda db: admission.set_suspect(db, room, sender, suspected, now)
@@ -365,17 +368,28 @@ def _carry_out(
     match decision:
         case Dispatch():
             return _dispatch(db, gathered, decision, now)
-        case Decline(rule, suspect):
+        case Decline(rule, suspect, notice):
             slots.end(db, slot.id, None, "declined", now=now, rule=rule)
             slots.give_back_if_silent(db, slot)
             if suspect:
                 admission.set_suspect(db, slot.room, gathered.event.sender, True, now)
+            if notice is not None and not _is_told(db, notice, now):
+                Outbox.put_in(db, [notice], now=now, slot_id=slot.id)
         case Expire(reason):
             slots.end(db, slot.id, None, "expired", now=now, reason=reason)
             slots.give_back_if_silent(db, slot)
         case Hold(reason):
             slots.hold(db, slot.id, reason, now)
     return Decided((_known_slot(db, slot.id),), decision)
+
+
+def _is_told(db: sqlite_utils.Database, notice: OutgoingMessage, now: float) -> bool:
+    """Whether an agent, be it another one, said this in the room within the last hour."""
+    row = db.conn.execute(
+        "SELECT 1 FROM outbox WHERE room = ? AND created_at >= ? AND txn_id = ? LIMIT 1",
+        (notice.room, now - facts.HOUR, notice.txn_id),
+    ).fetchone()
+    return row is not None
 
 
 def _dispatch(

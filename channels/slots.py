@@ -14,6 +14,7 @@ import attrs
 import sqlite_utils
 
 from channels import hops
+from channels.outbox import OutgoingMessage
 from channels.rooms import RoomEvent
 
 __all__ = [
@@ -70,7 +71,8 @@ class SlotFacts:
     `chain_turns`: turns our agents took in this room's chain, not counting one that this slot
     already holds (`slot.hop`): with N agents dispatched, `chain_turns + N` must not pass the limit.
     `last_answer`: agent -> when it last answered in this room (seconds since the epoch).
-    `answers_last_hour`: agent -> messages it said in answers in this room in the last hour.
+    `answers_last_hour`: agent -> messages it said in answers in this room in the last hour,
+    notices left aside.
     `alternations`: how often, in the last ten minutes, the event's sender spoke right after one of
     our agents (for the pair guard). `pending`: agent -> slots of this room dispatched to it.
     `siblings`: the event's other slots. `replies_to`: who wrote the message that the event replies
@@ -102,10 +104,15 @@ class Dispatch:
 
 @attrs.frozen
 class Decline:
-    """Nobody answers, by this rule. `suspect`: its sender counts as a bot in this room from now."""
+    """Nobody answers, by this rule.
+
+    `suspect`: its sender counts as a bot in this room from now, until it is silent for a while.
+    `notice`: what the room is told, once for its transaction id, whichever agent says it.
+    """
 
     rule: str
     suspect: bool = False
+    notice: OutgoingMessage | None = None
 
 
 @attrs.frozen

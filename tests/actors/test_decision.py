@@ -182,6 +182,11 @@ def test_a_chain_that_has_had_its_turns_is_over() -> None:
 def test_an_hour_holds_so_many_messages() -> None:
     said = facts(answers_last_hour={"ada": 70, "bob": 50})
     assert decide(ROOM, said, COMPANY) == Decline("max_agent_messages_per_hour")
+    at_work = facts(answers_last_hour={"ada": 70}, pending={"ada": 20, "bob": 30})
+    assert decide(ROOM, at_work, COMPANY) == Decline("max_agent_messages_per_hour")
+    assert decide(ROOM, attrs.evolve(at_work, pending={"ada": 49}), COMPANY) == Dispatch(
+        ("ada",), "first"
+    )
 
 
 def test_a_stranger_that_alternates_like_a_machine_is_taken_for_a_bot_from_now_on() -> None:
@@ -243,6 +248,8 @@ def test_all_answer_under_all_as_far_as_turns_are_left() -> None:
     assert decide(everyone, facts(answers_last_hour={"ada": 119}), COMPANY) == Dispatch(
         ("ada",), "all"
     )
+    busy = facts(answers_last_hour={"ada": 100}, pending={"cid": 18})
+    assert decide(everyone, busy, COMPANY) == Dispatch(("ada", "bob"), "all")
     named = facts(event(mentions=["ada", "bob"]))
     assert decide(everyone, named, COMPANY) == Dispatch(("ada", "bob"), "all")
 
@@ -355,6 +362,8 @@ def test_no_facts_make_the_rules_choose_wrongly(
     assert len(set(chosen)) == len(chosen)
     assert len(chosen) == 1 or configured.policy == "all"
     assert given_facts.chain_turns + len(chosen) <= configured.max_bot_turns
+    under_way = sum(given_facts.pending.values()) + sum(given_facts.answers_last_hour.values())
+    assert under_way + len(chosen) <= configured.max_agent_messages_per_hour
     assert given_facts.event.sender not in {company.agents[agent].user for agent in chosen}
     if sender_is_bot(given_facts, company):
         assert configured.respond_to_bots

@@ -12,7 +12,7 @@ from trio.testing import MockClock
 
 from actors.llm.protocol import ModelRequest
 from config.schema import RoomConfig
-from tests.actors.house import ROOM, Answer, a_house, agent_config
+from tests.actors.house import ROOM, Answer, House, a_house, agent_config
 
 FIVE = ("ada", "bob", "cid", "dora", "eva")
 
@@ -98,21 +98,54 @@ async def test_a_foreign_bot_that_plays_a_person_is_found_out(
     async with a_house(
         tmp_path, rooms=(room,), agents=fives(agent_config), scripts=fives(lambda _: chatty)
     ) as house:
-        for number in range(60):
+        for number in range(300):
             await house.say(f"eco {number}", "impostor")
             await house.settled(5)
-        assert 19 <= len(await house.texts()) <= 21
-        await house.settled(3600)
-        await house.say("¿ya?", "impostor")
-        await house.settled()
-        assert len(await house.texts()) <= 21  # until somebody clears it
+        answers, notices = await spoken(house)
+        assert len(answers) == 20  # however long it goes on
+        assert notices == [STRUCK]
         await house.say("hola", "ana")
         await house.settled()
-        assert len(await house.texts()) <= 22
+        assert len((await spoken(house))[0]) == 21
+        await house.settled(540)
         await house.inbox.set_suspect(ROOM, "@impostor", False)
         await house.say("soy yo", "impostor")
         await house.settled()
-        assert (await house.texts())[-1].startswith("¿y tú")
+        assert len((await spoken(house))[0]) == 22
+
+
+@pytest.mark.promise("P3", "P7")
+async def test_who_was_taken_for_a_bot_is_answered_again_after_ten_silent_minutes(
+    tmp_path: Path, autojump_clock: MockClock
+) -> None:
+    room = loud(respond_to_bots=False)
+    async with a_house(
+        tmp_path, rooms=(room,), agents=fives(agent_config), scripts=fives(lambda _: chatty)
+    ) as house:
+        for strike in (1, 2):
+            for number in range(25):
+                await house.say(f"pregunta {number}", "impostor")
+                await house.settled(20)
+            answers, notices = await spoken(house)
+            assert len(answers) == 20 * strike
+            assert notices == [STRUCK] * strike  # told once a strike
+            await house.settled(600)
+        await house.say("¿ya?", "impostor")
+        await house.settled()
+        assert len((await spoken(house))[0]) == 41
+
+
+STRUCK = (
+    "⚠️ @impostor y los agentes llevan 20 respuestas seguidas en 10 minutos: trato a @impostor"
+    " como un bot. Se pasa tras 10 minutos sin mensajes suyos."
+)
+
+
+async def spoken(house: House) -> tuple[list[str], list[str]]:
+    """What the agents answered in the room, and the notices they gave."""
+    said = [e for e in await house.rooms.history(ROOM, 1000) if e.sender in FIVE]
+    notices = [event.text for event in said if event.kind == "notice"]
+    return [event.text for event in said if event.kind != "notice"], notices
 
 
 @pytest.mark.promise("P3")
@@ -126,7 +159,41 @@ async def test_slow_impostors_are_bounded_by_the_hour(
         for number in range(40):
             await house.say(f"eco {number}", "impostor")
             await house.settled(60)
-        assert len(await house.texts()) == 10
+        answers, notices = await spoken(house)
+        assert len(answers) == 10
+        assert notices == [HOUR_FULL] * 2  # 40 minutes of two clock hours
+
+
+HOUR_FULL = (
+    "⚠️ Los agentes han dicho aquí 10 mensajes en una hora, el límite de esta sala: hasta que pase"
+    " no responden a más."
+)
+
+
+@pytest.mark.promise("P3", "P7")
+async def test_a_burst_does_not_pass_the_hours_limit_and_the_room_is_told_once(
+    tmp_path: Path, autojump_clock: MockClock
+) -> None:
+    async def slow(request: ModelRequest) -> Answer:
+        await trio.sleep(5)
+        return await chatty(request)
+
+    room = loud(max_agent_messages_per_hour=10, policy="all", respond_to_bots=False)
+    async with a_house(
+        tmp_path, rooms=(room,), agents=fives(agent_config), scripts=fives(lambda _: slow)
+    ) as house:
+        for number in range(8):
+            await house.say(f"todos {number}", f"persona{number}")
+        await house.settled(100)
+        answers, notices = await spoken(house)
+        assert len(answers) == 10
+        assert notices == [HOUR_FULL]
+        await house.say("¿y ahora?", "ana")
+        await house.stop_agent(FIVE[0])
+        await house.settled(10)
+        await house.say("¿y ahora?", "ana")
+        await house.settled(10)
+        assert (await spoken(house))[1] == [HOUR_FULL]  # whoever would say it
 
 
 @pytest.mark.promise("P3")

@@ -652,7 +652,7 @@ async def test_a_rule_sees_who_answered_when_and_how_much(wires: Wires, room: Ro
     await wires.outbox.put([OutgoingMessage("devops", ROOM, "reminder", {"body": "⏰"})])
     facts = await facts_of(wires.inbox, await room.say("@ana"))
     assert facts.last_answer == {"asistente": answered}
-    assert facts.answers_last_hour == {"asistente": 3}
+    assert facts.answers_last_hour == {"asistente": 3}  # the reminder is no answer
     assert facts.pending == {"devops": 1}
     assert facts.now == wires.clock.now()
     wires.clock.time += 3600
@@ -736,6 +736,54 @@ async def test_a_suspect_is_treated_as_a_bot_in_that_room_until_cleared(
     assert not await inbox.set_suspect(ROOM, "@x", True)
     assert await inbox.set_suspect(ROOM, "@x", False)
     assert not (await facts_of(inbox, await room.say("@x"))).event.sender_is_bot
+
+
+@pytest.mark.promise("P3")
+async def test_suspicion_lapses_when_the_suspect_was_silent_for_ten_minutes(
+    wires: Wires, inbox: EventInbox, room: Room
+) -> None:
+    assert await inbox.set_suspect(ROOM, "@x", True)
+    for _ in range(5):  # it lasts while the sender keeps talking
+        wires.clock.time += 599
+        await room.say("asistente")
+        facts = await facts_of(inbox, await room.say("@x"))
+        assert facts.event.sender_is_bot
+    again = attrs.evolve(facts.event, sender_is_bot=False)
+    wires.clock.time += 600
+    await room.hear(again, key="devops")  # heard before: no new message
+    free = await facts_of(inbox, await room.say("@x"))
+    assert (free.event.sender_is_bot, free.alternations) == (False, 0)
+    wires.clock.time += 1
+    assert not (await facts_of(inbox, await room.say("@x"))).event.sender_is_bot
+    assert await inbox.set_suspect(ROOM, "@x", True)
+
+
+async def test_a_suspicion_that_lapsed_unnoticed_can_begin_anew(
+    wires: Wires, inbox: EventInbox, room: Room
+) -> None:
+    await inbox.set_suspect(ROOM, "@x", True)
+    wires.clock.time += 600
+    assert await inbox.set_suspect(ROOM, "@x", True)
+    wires.clock.time += 599
+    assert (await facts_of(inbox, await room.say("@x"))).event.sender_is_bot
+    wires.clock.time += 600
+    assert not await inbox.set_suspect(ROOM, "@x", False)
+
+
+@pytest.mark.promise("P7")
+async def test_a_declines_notice_is_frozen_once_in_a_room_and_is_no_answer(
+    wires: Wires, inbox: EventInbox, room: Room
+) -> None:
+    for agent in ("asistente", "devops"):
+        notice = OutgoingMessage(agent, ROOM, "hour-1", text_content("basta", notice=True))
+        slot_id = await room.say("@ana")
+        await inbox.decide(slot_id, lambda facts, told=notice: Decline("hour", notice=told))
+    assert [row.agent for row in await wires.outbox.pending("asistente")] == ["asistente"]
+    assert await wires.outbox.pending("devops") == ()
+    slot = await dispatched(inbox, await room.say("@ana"))
+    given_up = OutgoingMessage("asistente", ROOM, "dead-1", text_content("no", notice=True))
+    assert await inbox.dead_letter(slot.id, 1, "crashed", given_up)
+    assert (await facts_of(inbox, await room.say("@ana"))).answers_last_hour == {}
 
 
 # History

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import argparse
+import contextlib
 import importlib
 import json
 import pkgutil
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
+from typing import Any
 
 from channels.crashpoints import all_crash_points
 from tests.conftest import LEDGER
@@ -55,24 +59,39 @@ def collected() -> dict[str, list[str]]:
     return by_promise
 
 
+def summary(name: str, nodeids: list[str], last: dict[str, Any]) -> str:
+    """Return one line: how many tests of a file or function, their last results, seeds, figures."""
+    runs = [last[nodeid] for nodeid in nodeids if nodeid in last]
+    outcomes = Counter(str(run["outcome"]) for run in runs)
+    outcomes["not run yet"] = len(nodeids) - len(runs)
+    seeds = sorted({str(run["seed"]) for run in runs if run.get("seed") is not None})
+    figures = [str(run["figures"]) for run in runs if run.get("figures")]
+    parts = [f"{count} {outcome}" for outcome, count in outcomes.items() if count]
+    parts += [f"seeds {', '.join(seeds[:2])}{' ...' * (len(seeds) > 2)}"] * bool(seeds)
+    return f"    {name.removeprefix('tests/')}: {'; '.join([*parts, *figures[:1]])}"
+
+
 def main() -> int:
+    parser = argparse.ArgumentParser(prog="./dev promises", description=__doc__)
+    parser.add_argument("-v", "--verbose", action="store_true", help="name every test")
+    separator = "[" if parser.parse_args().verbose else "::"
     load_everything()
     last = json.loads(LEDGER.read_text()) if LEDGER.exists() else {}
     bare = False
-    for name, nodeids in collected().items():
+    for promise, nodeids in collected().items():
         bare |= not nodeids
-        print(f"\n{name}  {PROMISES[name]}")
-        for function in sorted({nodeid.split("[")[0] for nodeid in nodeids}):
-            runs = [last[n] for n in nodeids if n.split("[")[0] == function and n in last]
-            outcomes = sorted({str(run["outcome"]) for run in runs}) or ["not run yet"]
-            seeds = sorted({str(run["seed"]) for run in runs if run.get("seed") is not None})
-            figures = [str(run["figures"]) for run in runs if run.get("figures")]
-            note = "; ".join([*outcomes, *(f"seed {s}" for s in seeds[:2]), *figures[:1]])
-            print(f"    {function.removeprefix('tests/')}: {note}")
-    points = all_crash_points()
-    print(f"\ncrash points ({len(points)}): {', '.join(points)}")
+        print(f"\n{promise}  {PROMISES[promise]}")
+        for name in sorted({nodeid.split(separator)[0] for nodeid in nodeids}):
+            print(summary(name, [n for n in nodeids if n.split(separator)[0] == name], last))
+    floors: dict[str, list[str]] = {}
+    for point in all_crash_points():
+        floors.setdefault(point.split(".")[0], []).append(point.split(".")[1])
+    print(f"\ncrash points ({len(all_crash_points())})")
+    for floor, steps in floors.items():
+        print(f"    {floor}: {', '.join(steps)}")
     return int(bare)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    with contextlib.suppress(BrokenPipeError):
+        sys.exit(main())

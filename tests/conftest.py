@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -100,6 +101,7 @@ class Ledger:
                 "seed": properties.get("seed"),
                 "outcome": report.outcome,
                 "figures": properties.get("figures"),
+                "at": time.time(),
             }
 
     def pytest_sessionfinish(self) -> None:

@@ -13,7 +13,7 @@ import attrs
 from config.document import parse
 from config.files import UnreadableError, read_text
 from config.problems import ConfigError, Problem, printable
-from config.schema import AgentConfig, SupervisorConfig
+from config.schema import AgentConfig, ModuleText, SupervisorConfig
 from config.source import Source
 from config.structuring import Structurer
 from config.workspace import Workspace
@@ -64,17 +64,30 @@ def load_supervisor(
 def load_agent(
     workspace: Workspace, agent: str, environ: Mapping[str, str] | None = None
 ) -> Loaded[AgentConfig]:
-    """Read `agents/<agent>/config.yaml` and its prompt. Raises ConfigError with all its faults."""
+    """Read an agent's `config.yaml` and the files it names. Raises ConfigError with all faults."""
     path = workspace.agent_yaml(agent)
     if fault := _id_fault(agent):
         raise ConfigError([Problem(workspace.shown(path), 1, 1, "id", fault)])
     maker = _open(workspace, path, environ)
     loaded = _finish(maker, maker.structure(AgentConfig, id=agent))
+    config, source = loaded.value, loaded.source
+    prompt = _text(path.parent / config.prompt, source, "prompt")
+    modules = tuple(
+        ModuleText(
+            str(path.parent / name),
+            workspace.shown(Path(os.path.normpath(path.parent / name))),
+            _text(path.parent / name, source, "tools", "modules", index),
+        )
+        for index, name in enumerate(config.tools.modules)
+    )
+    return Loaded(attrs.evolve(config, prompt_text=prompt, tool_modules=modules), source)
+
+
+def _text(path: Path, source: Source, *key: str | int) -> str:
     try:
-        text = read_text(path.parent / loaded.value.prompt)
+        return read_text(path)
     except UnreadableError as error:
-        raise ConfigError([loaded.source.problem("prompt", message=error.message)]) from None
-    return attrs.evolve(loaded, value=attrs.evolve(loaded.value, prompt_text=text))
+        raise ConfigError([source.problem(*key, message=error.message)]) from None
 
 
 def agent_ids(workspace: Workspace) -> tuple[str, ...]:

@@ -19,6 +19,7 @@ __all__ = [
     "LlmConfig",
     "MatrixAccountConfig",
     "MatrixServerConfig",
+    "ModuleText",
     "ReminderToolConfig",
     "RemindersConfig",
     "RoomConfig",
@@ -197,11 +198,21 @@ class DelegateToolConfig:
 
 @attrs.frozen
 class ToolsConfig:
-    """What the agent's model may call."""
+    """What the agent's model may call; `modules` are Python files with tools of the user's own."""
 
     reminders: ReminderToolConfig = ReminderToolConfig()
     clock: ClockToolConfig = ClockToolConfig()
     delegate: DelegateToolConfig = DelegateToolConfig()
+    modules: Annotated[tuple[Annotated[str, ExistingFile("folder")], ...], Unique()] = ()
+
+
+@attrs.frozen
+class ModuleText:
+    """A Python file as it was when the configuration was read; `shown` is its path for people."""
+
+    path: str
+    shown: str
+    text: str = attrs.field(repr=False)
 
 
 @attrs.frozen
@@ -253,7 +264,7 @@ class ScheduleConfig:
 
 @attrs.frozen
 class AgentConfig:
-    """The whole of an agent's `config.yaml`, its id (the folder's name) and its prompt's text."""
+    """The whole of an agent's `config.yaml`, its id (the folder's name), and its files' texts."""
 
     id: Annotated[str, FilledByLoader()]
     prompt_text: Annotated[str, FilledByLoader()] = attrs.field(default="", repr=False)
@@ -264,6 +275,7 @@ class AgentConfig:
     llm: LlmConfig = LlmConfig()
     prompt: Annotated[str, ExistingFile("folder")] = "prompt.md"
     tools: ToolsConfig = ToolsConfig()
+    tool_modules: Annotated[tuple[ModuleText, ...], FilledByLoader()] = ()
     schedules: Annotated[tuple[ScheduleConfig, ...], Unique("name")] = ()
     grace_seconds: Pause | None = None
     max_tool_rounds: Annotated[int, Between(0, 1000)] = 8

@@ -26,6 +26,7 @@ from supervisor.policy import Backoff, Exhausted, Intensity
 from supervisor.services import Services
 from supervisor.spec import Actor, ChildSpec
 from supervisor.supervisor import Supervisor
+from tools.modules import own_tools
 from tools.toolbox import build as build_toolbox
 
 __all__ = ["CONNECTION", "LOOP", "Failure", "Fleet", "Member"]
@@ -192,7 +193,7 @@ class Fleet:
             inbox=services.inbox,
             journal=services.journal,
             clock=services.clock,
-            toolbox=build_toolbox(config.tools),
+            toolbox=build_toolbox(config.tools, extra=own_tools(config)),
             provider=make_provider(config.llm, services.workspace.agent_dir(config.id)),
             locale=self.config.locale,
             timezone=self.config.timezone,

@@ -16,7 +16,7 @@ __all__ = ["say", "started_text", "url_text"]
 
 _STARTED = {
     "es": """\
-vivero está en marcha. Prueba en otra terminal:
+vivero está en marcha. Abre la página de arriba en un navegador, o prueba en otra terminal:
 
     {agentctl} say '{room}' "recuérdame en 5 segundos que riegue las plantas" --as ana --wait 15
     {agentctl} status
@@ -24,7 +24,7 @@ vivero está en marcha. Prueba en otra terminal:
 
 Ctrl-C lo para.""",
     "en": """\
-vivero is running. Try in another terminal:
+vivero is running. Open the page above in a browser, or try in another terminal:
 
     {agentctl} say '{room}' "remind me in 5 seconds to water the plants" --as ana --wait 15
     {agentctl} status
@@ -32,7 +32,7 @@ vivero is running. Try in another terminal:
 
 Ctrl-C stops it.""",
 }
-_URL = {"es": "API: {url}", "en": "API: {url}"}
+_URL = {"es": "Página: {url}", "en": "Page: {url}"}
 
 
 def started_text(workspace: Workspace, config: SupervisorConfig) -> str:

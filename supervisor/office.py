@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache
 from typing import Any
 
 import attrs
@@ -28,6 +29,7 @@ from cronactor.messages import (
 from cronactor.reminder import Reminder
 from supervisor.cell import CellInfo
 from supervisor.desk.office import (
+    About,
     AgentInfo,
     CellChange,
     CronInfo,
@@ -42,6 +44,7 @@ from supervisor.desk.office import (
     ReminderInfo,
     RoomInfo,
     Status,
+    Supervised,
     TurnInfo,
     Why,
 )
@@ -50,6 +53,7 @@ from supervisor.logs import lost_lines
 from supervisor.metrics import Statistics
 from supervisor.reload import UnknownAgents
 from supervisor.rooms_desk import RoomsDesk, line_of
+from supervisor.supervised import supervised
 from supervisor.supervisor import Supervisor
 from supervisor.warden import ADDRESS as WARDEN
 from supervisor.warden import StartAgent, StopAgent
@@ -137,6 +141,23 @@ class House:
             raise OfficeError("the tree is not built yet", 503)
         return _node(self.root.tree())
 
+    async def supervision(self) -> Supervised:
+        """Return the supervision tree with every agent's state in it."""
+        if self.root is None:
+            raise OfficeError("the tree is not built yet", 503)
+        agents = {name: self._agent(member) for name, member in self.fleet.members.items()}
+        return supervised(self.root.tree(), agents)
+
+    async def about(self) -> About:
+        """Return version, workspace, zone, language and account."""
+        return About(
+            installed_version(),
+            str(self.fleet.services.workspace.root),
+            self._config.timezone,
+            self._config.locale,
+            os.environ.get("USER", ""),
+        )
+
     async def metrics(self) -> bytes:
         """Return the Prometheus text of now."""
         bus = self._bus.statistics()
@@ -164,9 +185,11 @@ class House:
         """Return the newest lines of a room, oldest first."""
         return await self._rooms().history(room, limit)
 
-    async def say(self, room: str, text: str, sender: str, as_bot: bool) -> Line:
-        """Post a message of a local person; return it once it is admitted."""
-        return await self._rooms().say(room, text, sender, as_bot)
+    async def say(
+        self, room: str, text: str, sender: str, as_bot: bool, txn_id: str | None = None
+    ) -> Line:
+        """Post a message of a local person, once for a `txn_id`; return it once it is admitted."""
+        return await self._rooms().say(room, text, sender, as_bot, txn_id)
 
     async def why(self, event_id: str) -> Why:
         """Return an event with its answer slots."""
@@ -250,6 +273,17 @@ class House:
             raise OfficeError(f"{to} gave no answer within {timeout:g} s", 503) from None
         except BusError as error:
             raise OfficeError(f"{to} cannot answer now: {error}", 503) from None
+
+
+@cache
+def installed_version() -> str:
+    """Return the version of the installed package, "" when it runs from bare sources."""
+    from importlib import metadata  # 10 ms that a start need not wait for
+
+    try:
+        return metadata.version("vivero")
+    except metadata.PackageNotFoundError:
+        return ""
 
 
 def _node(info: CellInfo) -> Node:

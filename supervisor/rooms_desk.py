@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterable, Container, Mapping, Sequence
 
 import attrs
 import trio
@@ -61,8 +61,10 @@ class RoomsDesk:
             raise OfficeError(str(error), 404) from None
         return [line_of(event, self.agents) for event in events]
 
-    async def say(self, room: str, text: str, sender: str, as_bot: bool) -> Line:
-        """Post as a person and wait until an agent's inbox has admitted it.
+    async def say(
+        self, room: str, text: str, sender: str, as_bot: bool, txn_id: str | None = None
+    ) -> Line:
+        """Post as a person, once for a `txn_id`, and wait until an agent's inbox has admitted it.
 
         With no connection up nobody admits it yet: after `ADMISSION_SECONDS` it is returned all the
         same; it is stored, and read when a connection comes up.
@@ -74,14 +76,13 @@ class RoomsDesk:
             raise OfficeError(str(error), 404) from None
         with self.services.bus.subscribe(ADMITTED) as admitted:
             try:
-                event_id = await rooms.post(found.id, sender, text, as_bot=as_bot)
+                event_id = await rooms.post(found.id, sender, text, txn_id=txn_id, as_bot=as_bot)
             except RoomError as error:
                 raise OfficeError(str(error), 400) from None
-            with trio.move_on_after(ADMISSION_SECONDS):
-                async for ids in admitted:
-                    if event_id in ids:
-                        break
-        event = await self.services.inbox.event(event_id)
+            event = await self.services.inbox.event(event_id) if txn_id else None
+            if event is None:
+                await _until_in(admitted, event_id)
+                event = await self.services.inbox.event(event_id)
         if event is None:
             return Line(found.id, rooms.person(sender), text, event_id, self.services.clock.now())
         return line_of(event, self.agents)
@@ -110,3 +111,10 @@ class RoomsDesk:
             closed,
             said,
         )
+
+
+async def _until_in(admitted: AsyncIterable[Container[str]], event_id: str) -> None:
+    with trio.move_on_after(ADMISSION_SECONDS):
+        async for ids in admitted:
+            if event_id in ids:
+                return

@@ -16,7 +16,7 @@ import trio
 from supervisor.desk.boundary import App, Boundary, Guard, Limits
 from supervisor.desk.feed import Feed
 from supervisor.desk.office import Office
-from supervisor.desk.page import sign_in_page
+from supervisor.desk.page import read_assets, sign_in_page
 from supervisor.desk.server import Door, bind_tcp, bind_unix, keep_token, write_private
 from supervisor.desk.texts import Texts
 from supervisor.logs import hide
@@ -92,8 +92,9 @@ class Api:
                 self._tell_url(token, port)
                 task_status.started()
                 make_desk = await _load()
-                desk = make_desk(self._office, feed, self._texts, self._limits, token, port)
-                guard = Guard(desk, token, port, self._texts, sign_in_page)
+                assets = await trio.to_thread.run_sync(read_assets)
+                desk = make_desk(self._office, feed, self._texts, self._limits, token, port, assets)
+                guard = Guard(desk, token, port, self._texts, sign_in_page(self._texts))
                 nursery.start_soon(self._door("socket", unix, desk).serve)
                 nursery.start_soon(self._door("tcp", tcp, guard).serve)
                 await inbox.wait_draining()

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Any
 
+import attrs
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
@@ -16,7 +18,7 @@ from supervisor.desk.encoding import BadJson, decode_object, encode, failure, pl
 from supervisor.desk.events import EventStream
 from supervisor.desk.feed import TOPICS, Feed
 from supervisor.desk.office import Office, OfficeError, ReloadReport
-from supervisor.desk.page import FRONT_PAGE
+from supervisor.desk.page import API_TEXT, POLICY, Asset, is_same
 from supervisor.desk.security import cookie_name, same_token
 from supervisor.desk.texts import Texts
 
@@ -25,6 +27,7 @@ __all__ = ["Desk"]
 _TEXT_LIMIT = 20_000
 _LINES_LIMIT = 1_000
 _NAME = re.compile(r"[\w.\-=+]{1,64}")
+_TXN = re.compile(r"[A-Za-z0-9_-]{8,64}")
 
 
 class Json(Response):
@@ -41,10 +44,18 @@ class Desk:
     """The endpoints. Each asks the office, and says with OfficeError what it cannot do.
 
     `token` and `port` are those of the TCP door: `/api/session` turns the one into a cookie.
+    `assets`: the files of the page by name.
     """
 
     def __init__(
-        self, office: Office, feed: Feed, texts: Texts, limits: Limits, token: str, port: int
+        self,
+        office: Office,
+        feed: Feed,
+        texts: Texts,
+        limits: Limits,
+        token: str,
+        port: int,
+        assets: Mapping[str, Asset],
     ) -> None:
         self._office = office
         self._feed = feed
@@ -52,18 +63,23 @@ class Desk:
         self._limits = limits
         self._token = token
         self._port = port
+        self._assets = assets
         self._router = Router(self._routes(), redirect_slashes=False)
 
     def _routes(self) -> list[Route]:
         room = "/api/rooms/{room:path}/messages"
         return [
-            Route("/", self.front),
+            Route("/", self.page),
+            Route("/web/{name}", self.asset),
+            Route("/api", self.contents),
             Route("/healthz", self.healthz),
             Route("/readyz", self.readyz),
             Route("/metrics", self.metrics),
             Route("/api/session", self.session, methods=["POST"]),
+            Route("/api/about", self.about),
             Route("/api/status", self.status),
             Route("/api/tree", self.tree),
+            Route("/api/supervision", self.supervision),
             Route("/api/rooms", self.rooms),
             Route(room, self.history, methods=["GET"]),
             Route(room, self.say, methods=["POST"]),
@@ -90,10 +106,6 @@ class Desk:
 
     # -- open to all ------------------------------------------------------------------------------
 
-    async def front(self, _: Request) -> Response:
-        """Say what exists."""
-        return Response(FRONT_PAGE, media_type="text/plain")
-
     async def healthz(self, _: Request) -> Response:
         """Answer: the process lives and its loop turns."""
         return Response("ok\n", media_type="text/plain")
@@ -118,6 +130,39 @@ class Desk:
         answer.set_cookie(cookie_name(self._port), given, httponly=True, samesite="strict")
         return answer
 
+    # -- the page ---------------------------------------------------------------------------------
+
+    async def page(self, request: Request) -> Response:
+        """Answer the page; its files name each other below `/web/`."""
+        return self._asset(request, "index.html")
+
+    async def asset(self, request: Request) -> Response:
+        """Answer one file of the page: a name that is known, or nothing."""
+        return self._asset(request, request.path_params["name"])
+
+    def _asset(self, request: Request, name: str) -> Response:
+        asset = self._assets.get(name)
+        if asset is None:
+            raise OfficeError(self._texts("not_found"), 404)
+        headers = {
+            "etag": asset.etag,
+            "cache-control": "no-cache",
+            "content-security-policy": POLICY,
+        }
+        if is_same(asset.etag, request.headers.get("if-none-match")):
+            return Response(status_code=304, headers=headers)
+        return Response(asset.data, headers={**headers, "content-type": asset.kind})
+
+    async def contents(self, _: Request) -> Response:
+        """Say what exists, for people with curl."""
+        return Response(API_TEXT, media_type="text/plain")
+
+    async def about(self, _: Request) -> Response:
+        """Answer what the page must know first; `person` is who would speak, "" for nobody."""
+        about = await self._office.about()
+        usable = _NAME.fullmatch(about.person) and not self._is_agent(about.person)
+        return Json(about if usable else attrs.evolve(about, person=""))
+
     # -- reading ----------------------------------------------------------------------------------
 
     async def status(self, _: Request) -> Response:
@@ -127,6 +172,10 @@ class Desk:
     async def tree(self, _: Request) -> Response:
         """Answer `agentctl tree`."""
         return Json(await self._office.tree())
+
+    async def supervision(self, _: Request) -> Response:
+        """Answer the tree with the state of each agent in it."""
+        return Json(await self._office.supervision())
 
     async def rooms(self, _: Request) -> Response:
         """Answer the list of rooms."""
@@ -164,10 +213,11 @@ class Desk:
 
     async def say(self, request: Request) -> Response:
         """Post as a local person; `since` is where to start reading events for the answer."""
-        body = await self._body(request, {"text", "as", "as_bot"})
+        body = await self._body(request, {"text", "as", "as_bot", "txn_id"})
         text, sender, as_bot = self._said(body)
+        txn_id = self._txn(body)
         since = self._feed.id(self._feed.last)
-        line = await self._office.say(self._room(request), text, sender, as_bot)
+        line = await self._office.say(self._room(request), text, sender, as_bot, txn_id)
         return Json({**plain(line), "since": since}, status_code=201)
 
     async def reload_all(self, request: Request) -> Response:
@@ -229,9 +279,18 @@ class Desk:
         if not isinstance(name, str) or not _NAME.fullmatch(name.removeprefix("@")):
             raise self._bad("as", "bad_name")
         name = name.removeprefix("@")
-        if name.casefold() in {id.casefold() for id in self._office.agents()}:
+        if self._is_agent(name):
             raise self._bad("as", "is_agent", name=name)
         return text, f"@{name}", as_bot
+
+    def _is_agent(self, name: str) -> bool:
+        return name.casefold() in {id.casefold() for id in self._office.agents()}
+
+    def _txn(self, body: dict[str, Any]) -> str | None:
+        txn_id = body.get("txn_id")
+        if txn_id is None or (isinstance(txn_id, str) and _TXN.fullmatch(txn_id)):
+            return txn_id
+        raise self._bad("txn_id", "bad_txn")
 
     def _room(self, request: Request) -> str:
         return self._plain_word(request.path_params["room"])

@@ -15,6 +15,7 @@ import trio
 
 from channels.database_errors import DatabaseError
 from supervisor.desk.encoding import encode, failure
+from supervisor.desk.language import preferred
 from supervisor.desk.office import OfficeError
 from supervisor.desk.security import (
     bearer,
@@ -25,7 +26,7 @@ from supervisor.desk.security import (
     same_token,
     site_is_ours,
 )
-from supervisor.desk.texts import Texts
+from supervisor.desk.texts import LOCALES, Texts, reader_locale
 
 __all__ = [
     "App",
@@ -97,8 +98,12 @@ class Guard:
         self._sign_in_page = sign_in_page
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on, or raise OfficeError with status 401 or 403."""
+        """Pass the request on, or raise OfficeError with status 401 or 403.
+
+        From here on this request is answered in the language that its browser prefers.
+        """
         headers = headers_of(scope)
+        reader_locale.set(preferred(headers.get("accept-language"), LOCALES))
         if not host_is_loopback(headers.get("host")):
             raise OfficeError(self._texts("bad_host"), 403)
         if not origin_is_ours(headers.get("origin"), headers["host"]) or not site_is_ours(headers):

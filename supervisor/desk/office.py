@@ -17,6 +17,7 @@ import attrs
 from config.problems import Problem
 
 __all__ = [
+    "About",
     "AgentInfo",
     "CellChange",
     "CronInfo",
@@ -33,6 +34,7 @@ __all__ = [
     "RoomInfo",
     "SlotInfo",
     "Status",
+    "Supervised",
     "TurnInfo",
     "Why",
 ]
@@ -92,6 +94,40 @@ class Node:
     state: str
     generation: int
     children: tuple[Node, ...] = ()
+
+
+@attrs.frozen
+class Supervised:
+    """One cell of the tree with all that is known of it; `path` as in CellChange.
+
+    `agent`: the agent whose own supervisor this is. State and counts are then the agent's, and it
+    is there, without children, also while it has no cell: invalid, or stopped.
+    """
+
+    path: str
+    name: str
+    agent: str | None
+    state: str
+    generation: int
+    restarts: int
+    mailbox: int
+    last_error: str | None = None
+    turns: tuple[TurnInfo, ...] = ()
+    children: tuple[Supervised, ...] = ()
+
+
+@attrs.frozen
+class About:
+    """What a face of the desk must know before it can show anything.
+
+    `person`: the account that the supervisor runs under, who may be nobody that can speak.
+    """
+
+    version: str
+    workspace: str
+    timezone: str
+    locale: str
+    person: str
 
 
 @attrs.frozen
@@ -251,6 +287,14 @@ class Office(Protocol):
         """Return the supervision tree from its root."""
         ...
 
+    async def supervision(self) -> Supervised:
+        """Return the supervision tree with every agent's state in it."""
+        ...
+
+    async def about(self) -> About:
+        """Return version, workspace, zone, language and account."""
+        ...
+
     async def rooms(self) -> Sequence[RoomInfo]:
         """Return every room of the workspace."""
         ...
@@ -259,8 +303,13 @@ class Office(Protocol):
         """Return the newest `limit` events of a room (id or alias), oldest first."""
         ...
 
-    async def say(self, room: str, text: str, sender: str, as_bot: bool) -> Line:
-        """Post a message of a local person (`@name`); return it once it is admitted."""
+    async def say(
+        self, room: str, text: str, sender: str, as_bot: bool, txn_id: str | None = None
+    ) -> Line:
+        """Post a message of a local person (`@name`); return it once it is admitted.
+
+        The same `txn_id` of the same person in that room is posted once: the first is returned.
+        """
         ...
 
     async def why(self, event_id: str) -> Why:

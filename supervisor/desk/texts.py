@@ -1,10 +1,15 @@
-"""What the desk says to people, Spanish first."""
+"""What the desk says to people, Spanish first, in the reader's language where that is known."""
 
 from __future__ import annotations
 
-__all__ = ["LOCALES", "Texts"]
+from contextvars import ContextVar
+
+__all__ = ["LOCALES", "Texts", "reader_locale"]
 
 LOCALES = ("es", "en")
+
+reader_locale: ContextVar[str | None] = ContextVar("reader_locale", default=None)
+"""The language that the reader of this task's words asked for; None: the workspace's."""
 
 _TEXTS: dict[str, tuple[str, str]] = {
     # the API
@@ -58,6 +63,29 @@ _TEXTS: dict[str, tuple[str, str]] = {
     "not_loopback": (
         "{host} no es una dirección loopback, y la API solo escucha en esta máquina",
         "{host} is no loopback address, and the API listens on this machine only",
+    ),
+    "bad_txn": (
+        "de 8 a 64 caracteres: letras ASCII, cifras, _ y -",
+        "8 to 64 characters: ASCII letters, digits, _ and -",
+    ),
+    # the page that signs in
+    "sign_in open": (
+        "Abre la dirección completa que el supervisor escribe al arrancar, y guarda en "
+        "run/web.url: lleva el token. O pégala aquí.",
+        "Open the whole address that the supervisor prints when it starts, and keeps in "
+        "run/web.url: it carries the token. Or paste it here.",
+    ),
+    "sign_in label": ("Dirección o token", "Address or token"),
+    "sign_in enter": ("Entrar", "Sign in"),
+    "sign_in wait": ("Entrando…", "Signing in…"),
+    "sign_in wrong": (
+        "Ese token no es el de este supervisor: mira run/web.url.",
+        "That is not this supervisor's token: see run/web.url.",
+    ),
+    "sign_in gone": ("El supervisor no contesta.", "The supervisor does not answer."),
+    "sign_in noscript": (
+        "Esta página necesita JavaScript; agentctl hace lo mismo sin él.",
+        "This page needs JavaScript; agentctl does the same without it.",
     ),
     # agentctl
     "no_supervisor": (
@@ -171,13 +199,17 @@ _TEXTS: dict[str, tuple[str, str]] = {
 
 
 class Texts:
-    """The texts of one locale; an unknown locale reads as Spanish."""
+    """The texts of one locale, unless `reader_locale` says another; an unknown one is Spanish."""
 
     def __init__(self, locale: str = "es") -> None:
-        self.locale = locale if locale in LOCALES else "es"
-        self._index = LOCALES.index(self.locale)
+        self._own = locale if locale in LOCALES else "es"
+
+    @property
+    def locale(self) -> str:
+        """The language that a text would be in now."""
+        return reader_locale.get() or self._own
 
     def __call__(self, key: str, **values: object) -> str:
         """Return the text of a key, its values filled in. Raises KeyError for an unknown key."""
-        text = _TEXTS[key][self._index]
+        text = _TEXTS[key][LOCALES.index(self.locale)]
         return text.format(**values) if values else text

@@ -16,6 +16,7 @@ import trio
 from config.problems import Problem
 from supervisor.desk.actor import Api, Places
 from supervisor.desk.office import (
+    About,
     AgentInfo,
     CellChange,
     CronInfo,
@@ -31,6 +32,7 @@ from supervisor.desk.office import (
     RoomInfo,
     SlotInfo,
     Status,
+    Supervised,
     TurnInfo,
     Why,
 )
@@ -46,6 +48,8 @@ class FakeOffice:
         self.readiness = Readiness(True)
         self.lines: list[Line] = []
         self.said: list[tuple[str, str, str, bool]] = []
+        self.person = "ana"
+        self.posted: dict[tuple[str, str], Line] = {}
         self.calls: list[tuple[Any, ...]] = []
         self.report: ReloadReport | None = None
         self.error: Exception | None = None
@@ -71,6 +75,16 @@ class FakeOffice:
         agents = Node("agents", "running", 1, (Node("asistente", "running", 3),))
         return Node("root", "running", 1, (Node("scheduler", "running", 1), agents))
 
+    async def supervision(self) -> Supervised:
+        busy = (await self.status()).agents[0]
+        agent = Supervised(
+            "root/agents/asistente", busy.id, busy.id, busy.state, 3, 1, 2, None, busy.turns
+        )
+        return Supervised("root", "root", None, "running", 1, 0, 0, None, (), (agent,))
+
+    async def about(self) -> About:
+        return About("0.1.0", "/w", "Europe/Madrid", "es", self.person)
+
     async def rooms(self) -> Sequence[RoomInfo]:
         return (RoomInfo("#taller", None, ("asistente", "devops"), ("asistente", "devops")),)
 
@@ -89,11 +103,17 @@ class FakeOffice:
         self.publish("rooms/#taller", line)
         return line
 
-    async def say(self, room: str, text: str, sender: str, as_bot: bool) -> Line:
+    async def say(
+        self, room: str, text: str, sender: str, as_bot: bool, txn_id: str | None = None
+    ) -> Line:
         self._room(room)
+        if txn_id and (sender, txn_id) in self.posted:
+            return self.posted[sender, txn_id]
         self.said.append((room, text, sender, as_bot))
         self.spoken.set()
         line = self.add(sender, text)
+        if txn_id:
+            self.posted[sender, txn_id] = line
         for reply in self.replies:
             self.add("asistente", reply, "asistente")
         return line

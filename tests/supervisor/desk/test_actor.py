@@ -20,6 +20,10 @@ from supervisor.desk.texts import Texts
 OPEN = ("/healthz", "/readyz", "/metrics")
 CLOSED = (
     "/",
+    "/web/index.html",
+    "/api",
+    "/api/about",
+    "/api/supervision",
     "/api/status",
     "/api/tree",
     "/api/rooms",

@@ -117,6 +117,11 @@ async def test_nobody_speaks_for_an_agent(
         b'{"text": "a", "as": "ana", "as_bot": "yes"}',
         b'{"text": "a", "as": "ana", "sender": "x"}',
         b'{"text": "\\ud800", "as": "ana"}',
+        b'{"text": "a", "as": "ana", "txn_id": "short"}',
+        b'{"text": "a", "as": "ana", "txn_id": ""}',
+        b'{"text": "a", "as": "ana", "txn_id": 12345678}',
+        b'{"text": "a", "as": "ana", "txn_id": "with space"}',
+        b'{"text": "a", "as": "ana", "txn_id": "a12345678\\n"}',
         b'{"text": "a\\u0000", "as": "ana"}',
         b'{"text": "' + b"a" * 20_001 + b'", "as": "ana"}',
     ],
@@ -229,11 +234,45 @@ async def test_readiness_is_a_503_until_the_tree_is_up(
     assert (await client.get("/healthz")).text == "ok\n"
 
 
-async def test_metrics_and_the_front_page_are_text(client: httpx2.AsyncClient) -> None:
+async def test_metrics_and_the_list_of_what_exists_are_text(client: httpx2.AsyncClient) -> None:
     assert (await client.get("/metrics")).text.startswith("vivero_turns_total")
-    page = await client.get("/")
-    assert page.headers["content-type"].startswith("text/plain")
-    assert "/api/status" in page.text
+    contents = await client.get("/api")
+    assert contents.headers["content-type"].startswith("text/plain")
+    assert "/api/status" in contents.text
+
+
+async def test_supervision_shows_each_agent_in_its_place(client: httpx2.AsyncClient) -> None:
+    tree = (await client.get("/api/supervision")).json()
+    keys = "path name agent state generation restarts mailbox last_error turns children"
+    assert list(tree) == keys.split()
+    (agent,) = tree["children"]
+    assert (agent["path"], agent["agent"]) == ("root/agents/asistente", "asistente")
+    assert agent["turns"] == [{"room": "#taller", "age_s": 12.5}]
+
+
+@pytest.mark.parametrize(
+    ("account", "person"),
+    [("ana", "ana"), ("", ""), ("devops", ""), ("DevOps", ""), ("a b", ""), ("CORP\\ana", "")],
+)
+async def test_about_names_a_person_only_if_that_person_may_speak(
+    running: Any, client: httpx2.AsyncClient, account: str, person: str
+) -> None:
+    running.office.person = account
+    assert (await client.get("/api/about")).json() == {
+        "version": "0.1.0",
+        "workspace": "/w",
+        "timezone": "Europe/Madrid",
+        "locale": "es",
+        "person": person,
+    }
+
+
+async def test_a_message_sent_again_is_said_once(running: Any, client: httpx2.AsyncClient) -> None:
+    body = {"text": "hola", "as": "ana", "txn_id": "a-retry_1"}
+    answers = [await client.post(ROOM, json=body) for _ in range(2)]
+    assert [answer.status_code for answer in answers] == [201, 201]
+    assert [answer.json()["event_id"] for answer in answers] == ["$e1", "$e1"]
+    assert len(running.office.said) == 1
 
 
 async def test_no_traceback_ever_leaves(running: Any, client: httpx2.AsyncClient) -> None:

@@ -30,15 +30,20 @@ _ELISION, _GAP = len(_VARIABLE) + 1, len(_VARIABLE) + 2
 
 
 def tidy(output: str) -> str:
-    """Return an output without the spaces at line ends and the empty lines around it."""
-    return "\n".join(line.rstrip() for line in output.splitlines()).strip("\n")
+    """Return an output without the empty lines around it, each line ended."""
+    return output.strip("\n") + "\n" if output.strip("\n") else ""
 
 
 def pattern(text: str, home: str = HOME) -> re.Pattern[str]:
-    """Return a pattern for a tidied output; `home` replaces the reader's folder."""
-    lines = tidy(text.replace(HOME, home)).split("\n")
-    parts = [r"(?:[^\n]*\n)*?" if line.strip() == "…" else _line(line) + "\n" for line in lines]
-    return re.compile("".join(parts).removesuffix("\n") + (r"(?![^\n])"))
+    """Return a pattern for whole lines of an output; `home` replaces the reader's folder."""
+    lines = text.replace(HOME, home).strip("\n").split("\n")
+    return re.compile("".join(map(_line_pattern, lines)))
+
+
+def _line_pattern(line: str) -> str:
+    if line.strip() == "…":
+        return r"(?:[^\n]*\n)*?"
+    return _line(line.rstrip()) + r"[ \t]*\n"
 
 
 def _line(text: str) -> str:

@@ -34,7 +34,7 @@ def make_checkout(folder: Path) -> Path:
         capture_output=True,
         check=True,
     )
-    (venv / ".vivero-setup").write_bytes(mark.stdout)
+    (venv / ".vivero-dev").write_bytes(mark.stdout)
     return folder
 
 
@@ -53,6 +53,11 @@ def environment(home: Path) -> Mapping[str, str]:
         "PATH": ":".join(path),
         "LANG": "C.UTF-8",
         "TZ": "Europe/Madrid",
+        # `.venv` is the real one: should ./dev ever want to mend it from here, it fails instead.
+        "PIP_NO_INDEX": "1",
+        "PIP_REQUIRE_VIRTUALENV": "1",
+        "PIP_PREFIX": "/nonexistent",
+        "UV_OFFLINE": "1",
     }
 
 

@@ -1,11 +1,13 @@
-"""Numbered happenings in a ring: one writer that never waits, readers at their own pace."""
+"""Numbered happenings in a ring: one writer that never waits, readers at their own pace.
+
+What happens is kept as it came. It becomes bytes when the first reader wants it, once for all of
+them: what nobody reads costs no encoding.
+"""
 
 from __future__ import annotations
 
 import secrets
-from collections import deque
-from collections.abc import Iterable, Sequence
-from itertools import islice
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import attrs
@@ -14,22 +16,37 @@ import trio
 from supervisor.desk.encoding import encode
 from supervisor.desk.office import Office
 
-__all__ = ["TOPICS", "Entry", "Feed", "Lagged", "matches"]
+__all__ = ["TOPICS", "Entry", "Feed", "Lagged", "Reader", "matches"]
 
 TOPICS = ("rooms/*", "supervision")
+CAPACITY = 16_384  # three seconds at 5 000/s; about 12 MB of short messages once all are encoded
+KEPT, KEPT_SECONDS = 1024, 10.0  # beyond so many, only what is younger stays
+_TOPICS_KNOWN = 1024  # that one reader remembers to want, or not
+_STRETCH = 512  # of unwanted ones that it passes without letting others run
 
 
 class Lagged(Exception):
     """A reader asked for what the ring no longer holds: it was too slow, or away too long."""
 
 
-@attrs.frozen
+@attrs.define(eq=False)
 class Entry:
-    """One happening; `data` is its JSON, encoded once for all readers."""
+    """One happening, from `at` (seconds of the feed's clock). `event` is None once encoded."""
 
     number: int
     topic: str
-    data: bytes
+    at: float
+    event: Any
+    _frame: bytes | None = None
+
+    def frame(self, event_id: str) -> bytes:
+        """Return it as a server-sent event; encoded by the first call, kept for the others."""
+        if self._frame is None:
+            topic = " ".join(self.topic.split()).encode("utf-8", "replace")
+            parts = (topic, event_id.encode(), encode(self.event))
+            self._frame = b"event: %s\nid: %s\ndata: %s\n\n" % parts
+            self.event = None
+        return self._frame
 
 
 def matches(topic: str, patterns: Iterable[str]) -> bool:
@@ -43,14 +60,19 @@ def matches(topic: str, patterns: Iterable[str]) -> bool:
 class Feed:
     """The last `capacity` happenings of the bus, each with an id `BOOT.NUMBER`.
 
-    The boot part is random per feed, so that an id kept from before a restart is recognised.
+    The boot part is random per feed, so that an id kept from before a restart is recognised. Of
+    more than `KEPT` it forgets those older than `KEPT_SECONDS`, as new ones come.
     """
 
-    def __init__(self, capacity: int = 1024) -> None:
+    def __init__(
+        self, capacity: int = CAPACITY, clock: Callable[[], float] = trio.current_time
+    ) -> None:
         self._boot = secrets.token_hex(4)
-        self._ring: deque[Entry] = deque(maxlen=capacity)
+        self._ring: list[Entry | None] = [None] * capacity
+        self._clock = clock
         self._last = 0
-        self._news = trio.Event()
+        self._oldest = 0
+        self._sleepers: dict[Reader, None] = {}  # in the order in which they fell asleep
         self.readers = 0  # event streams that are open now
 
     @property
@@ -70,26 +92,37 @@ class Feed:
         return int(number) if int(number) <= self._last else None
 
     def add(self, topic: str, event: Any) -> None:
-        """Append a happening and wake the readers. Never waits."""
-        self._last += 1
-        self._ring.append(Entry(self._last, topic, encode(event)))
-        self._news.set()
-        self._news = trio.Event()
+        """Append a happening and wake the readers that want it. Never waits, encodes nothing."""
+        self._last = number = self._last + 1
+        now = self._clock()
+        self._ring[number % len(self._ring)] = Entry(number, topic, now, event)
+        self._oldest = max(self._oldest, number - len(self._ring))
+        self._forget(now - KEPT_SECONDS)
+        for reader in tuple(self._sleepers):
+            reader.heed(topic, number)
+
+    def _forget(self, before: float) -> None:
+        """Let go of two at most: after a flood as many leave as come, in no one's way."""
+        for _ in range(2):
+            if self._last - self._oldest <= KEPT or self.held(self._oldest + 1).at >= before:
+                return
+            self._oldest += 1
+            self._ring[self._oldest % len(self._ring)] = None
 
     def oldest(self) -> int:
         """Return the number before the oldest happening still held: reading from it gives all."""
-        return self._last - len(self._ring)
+        return self._oldest
 
-    async def after(self, number: int) -> Sequence[Entry]:
-        """Wait until there is something newer than `number` and return all of it.
+    def reader(self, patterns: Sequence[str], start: int) -> Reader:
+        """Return a reader of the topics that match, from the happening after number `start` on."""
+        return Reader(self, self._sleepers, patterns, start)
 
-        Raises Lagged when some of it has already left the ring. Cancelling loses nothing.
-        """
-        while self._last <= number:
-            await self._news.wait()
-        if number < self.oldest():
+    def held(self, number: int) -> Entry:
+        """Return a happening by its number. Raises Lagged when it has left the ring."""
+        entry = self._ring[number % len(self._ring)]
+        if entry is None or entry.number != number:
             raise Lagged
-        return tuple(islice(self._ring, number - self.oldest(), None))
+        return entry
 
     async def run(
         self, office: Office, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
@@ -108,3 +141,71 @@ class Feed:
             async for name, event in subscription:
                 self.add(name, event)
         raise RuntimeError(f"the subscription to {topic} ended")
+
+
+@attrs.define(eq=False)
+class Reader:
+    """One reader's place in the feed; `position` is the number of the last happening it passed."""
+
+    _feed: Feed
+    _sleepers: dict[Reader, None]
+    _patterns: Sequence[str]
+    position: int
+    _news: trio.Event = attrs.field(factory=trio.Event, init=False)
+    _known: dict[str, bool] = attrs.field(factory=dict, init=False)
+
+    def wants(self, topic: str) -> bool:
+        """Return whether one of its patterns matches."""
+        wanted = self._known.get(topic)
+        if wanted is None:
+            if len(self._known) >= _TOPICS_KNOWN:
+                self._known.clear()
+            wanted = self._known[topic] = matches(topic, self._patterns)
+        return wanted
+
+    async def wait(self) -> None:
+        """Wait until there is something for it to `take`. A cancel loses nothing.
+
+        Raises Lagged as `take` does.
+        """
+        await trio.lowlevel.checkpoint_if_cancelled()
+        while self.position < self._feed.last:
+            if self._skip():
+                return
+            await trio.lowlevel.checkpoint()
+        self._news = trio.Event()
+        self._sleepers[self] = None
+        try:
+            await self._news.wait()
+        finally:
+            self._sleepers.pop(self, None)
+
+    def heed(self, topic: str, number: int) -> None:
+        """Hear of a happening while asleep: all that came before it was for others."""
+        self.position = number
+        if self.wants(topic):
+            self.position -= 1
+            del self._sleepers[self]
+            self._news.set()
+
+    def take(self, count: int, size: int) -> bytes:
+        """Return the next events that it wants, encoded: at most `count`, and about `size` bytes.
+
+        Empty when nothing newer is near: `wait` goes on from there. Raises Lagged when the next has
+        left the ring.
+        """
+        frames: list[bytes] = []
+        while len(frames) < count and size > 0 and self._skip():
+            entry = self._feed.held(self.position + 1)
+            frames.append(entry.frame(self._feed.id(entry.number)))
+            size -= len(frames[-1])
+            self.position += 1
+        return b"".join(frames)
+
+    def _skip(self) -> bool:
+        """Pass what it does not want, a stretch at most; return whether it wants the next."""
+        for _ in range(min(_STRETCH, self._feed.last - self.position)):
+            if self.wants(self._feed.held(self.position + 1).topic):
+                return True
+            self.position += 1
+        return False

@@ -2,37 +2,153 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
+import attrs
 import pytest
 import trio
 import trio.testing
 from hypothesis import given
 from hypothesis import strategies as st
 
-from supervisor.desk.feed import Feed, Lagged, matches
+from supervisor.desk import feed as feeds
+from supervisor.desk.encoding import encode
+from supervisor.desk.feed import KEPT, KEPT_SECONDS, Feed, Lagged, Reader, matches
+
+ALL = 1 << 30
 
 
-async def test_a_reader_gets_all_that_is_newer_in_order() -> None:
-    feed = Feed()
+@attrs.define
+class Hand:
+    """A clock that a test sets."""
+
+    now: float = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def still(capacity: int = 64) -> Feed:
+    return Feed(capacity, clock=Hand())
+
+
+def taken(reader: Reader) -> list[str]:
+    """Return the topics and data of all that a reader can take now."""
+    frames = reader.take(ALL, ALL).decode().split("\n\n")[:-1]
+    return [" ".join(line.partition(": ")[2] for line in f.split("\n")[::2]) for f in frames]
+
+
+@pytest.fixture
+def encoded(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """What has been encoded, in order."""
+    done: list[Any] = []
+
+    def spy(event: Any) -> bytes:
+        done.append(event)
+        return encode(event)
+
+    monkeypatch.setattr(feeds, "encode", spy)
+    return done
+
+
+def test_a_reader_gets_all_that_is_newer_in_order() -> None:
+    feed = still()
     for number in range(5):
-        feed.add("t", {"n": number})
-    assert [entry.number for entry in await feed.after(2)] == [3, 4, 5]
-    assert [entry.data for entry in await feed.after(4)] == [b'{"n":4}']
+        feed.add("t", number)
+    assert taken(feed.reader(["t"], 2)) == ["t 2", "t 3", "t 4"]
+    reader = feed.reader(["*"], feed.last)
+    assert taken(reader) == []
+    feed.add("u", 5)
+    assert taken(reader) == ["u 5"]
+    assert taken(reader) == []
+
+
+def test_an_event_carries_its_topic_its_id_and_its_data() -> None:
+    feed = still()
+    feed.add("rooms/#a\nevent: x", {"text": "uno\ndos"})
+    assert feed.reader(["*"], 0).take(1, ALL) == (
+        f'event: rooms/#a event: x\nid: {feed.id(1)}\ndata: {{"text":"uno\\ndos"}}\n\n'.encode()
+    )
+
+
+def test_nothing_is_encoded_that_nobody_wants_and_nothing_twice(encoded: list[Any]) -> None:
+    feed = still()
+    readers = [feed.reader(["rooms/#a"], 0), feed.reader(["rooms/*"], 0)]
+    for number, topic in enumerate(("supervision", "rooms/#a", "rooms/#b", "supervision")):
+        feed.add(topic, number)
+    assert encoded == []
+    assert taken(readers[0]) == ["rooms/#a 1"]
+    assert encoded == [1]
+    assert taken(readers[1]) == ["rooms/#a 1", "rooms/#b 2"]
+    assert encoded == [1, 2]
+
+
+def test_a_piece_ends_after_so_many_events_or_bytes() -> None:
+    feed = still()
+    for _ in range(10):
+        feed.add("t", "x" * 100)
+    reader = feed.reader(["t"], 0)
+    assert reader.take(3, ALL).count(b"event:") == 3
+    assert reader.take(ALL, 150).count(b"event:") == 2
+    assert reader.take(ALL, 1).count(b"event:") == 1
+    assert reader.take(ALL, ALL).count(b"event:") == 4
 
 
 async def test_a_reader_waits_for_the_next_and_a_cancel_loses_nothing() -> None:
     feed = Feed()
+    reader = feed.reader(["t"], 0)
     with trio.move_on_after(0):
-        await feed.after(0)
-    found: list[int] = []
+        await reader.wait()
+    found: list[str] = []
 
     async def read() -> None:
-        found.extend(entry.number for entry in await feed.after(0))
+        await reader.wait()
+        found.extend(taken(reader))
 
     async with trio.open_nursery() as nursery:
         nursery.start_soon(read)
         await trio.testing.wait_all_tasks_blocked()
-        feed.add("t", {})
-    assert found == [1]
+        feed.add("t", 1)
+        feed.add("t", 2)
+    assert found == ["t 1", "t 2"]
+
+
+async def test_a_sleeper_is_not_woken_for_others_and_does_not_fall_out_meanwhile() -> None:
+    feed = Feed(capacity=4)
+    reader = feed.reader(["mine"], 0)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(reader.wait)
+        await trio.testing.wait_all_tasks_blocked()
+        for number in range(100):
+            feed.add("theirs", number)
+        await trio.testing.wait_all_tasks_blocked()
+        assert nursery.child_tasks  # still asleep
+        feed.add("mine", 100)
+        feed.add("theirs", 101)
+    assert taken(reader) == ["mine 100"]
+
+
+async def test_long_stretches_of_others_are_passed_without_holding_the_loop() -> None:
+    feed = Feed()
+    for number in range(8_000):
+        feed.add("theirs", number)
+    feed.add("mine", 0)
+    reader = feed.reader(["mine"], 0)
+    turns = 0
+
+    async def others() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await trio.lowlevel.checkpoint()
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(others)
+        await reader.wait()
+        nursery.cancel_scope.cancel()
+    assert turns >= 8
+    assert taken(reader) == ["mine 0"]
 
 
 async def test_a_reader_that_falls_out_of_the_ring_is_told() -> None:
@@ -40,13 +156,35 @@ async def test_a_reader_that_falls_out_of_the_ring_is_told() -> None:
     for _ in range(5):
         feed.add("t", {})
     assert feed.oldest() == 2
-    assert len(await feed.after(2)) == 3
+    assert len(taken(feed.reader(["t"], 2))) == 3
+    late = feed.reader(["t"], 1)
     with pytest.raises(Lagged):
-        await feed.after(1)
+        await late.wait()
+    with pytest.raises(Lagged):
+        late.take(1, 1)
+
+
+def test_after_a_flood_only_what_is_young_or_among_the_last_stays() -> None:
+    clock = Hand()
+    feed = Feed(clock=clock)
+    flood = 3 * KEPT
+    for number in range(flood):
+        feed.add("t", number)
+    assert feed.oldest() == 0
+    clock.now = KEPT_SECONDS + 1
+    for number in range(flood):
+        feed.add("t", number)
+    assert feed.oldest() == flood
+    clock.now *= 3
+    for number in range(2 * flood):
+        clock.now += 1
+        feed.add("t", number)
+    assert feed.last - feed.oldest() == KEPT
+    assert len(taken(feed.reader(["t"], feed.oldest()))) == KEPT
 
 
 def test_ids_of_another_life_or_of_the_future_are_not_known() -> None:
-    feed, other = Feed(), Feed()
+    feed, other = still(), still()
     feed.add("t", {})
     other.add("t", {})
     assert feed.number(feed.id(1)) == 1
@@ -68,3 +206,33 @@ def test_patterns_match_exactly_or_by_prefix() -> None:
     assert not matches("rooms/#ab", ["rooms/#a"])
     assert not matches("supervision", ["rooms/*"])
     assert not matches("supervision", [""])
+
+
+TOPIC = st.sampled_from(["rooms/#a", "rooms/#b", "supervision"])
+PATTERNS = st.lists(st.sampled_from(["rooms/*", "rooms/#b", "supervision", "*"]), max_size=2)
+
+
+@given(st.lists(st.one_of(TOPIC, st.integers(1, 5)), max_size=60), PATTERNS, st.integers(4, 40))
+def test_a_reader_gets_exactly_what_it_wants_or_is_told_that_it_lost_some(
+    doings: Sequence[str | int], patterns: list[str], capacity: int
+) -> None:
+    feed = still(capacity)
+    reader = feed.reader(patterns, 0)
+    wanted: list[str] = []
+    got: list[str] = []
+    try:
+        for number, doing in enumerate([*doings, ALL]):
+            if isinstance(doing, str):
+                feed.add(doing, number)
+                wanted += [f"{doing} {number}"] if matches(doing, patterns) else []
+                continue
+            frames = reader.take(doing, ALL).decode().split("\n\n")[:-1]
+            got += [
+                " ".join(line.partition(": ")[2] for line in frame.split("\n")[::2])
+                for frame in frames
+            ]
+            assert got == wanted[: len(got)]
+    except Lagged:
+        assert reader.position < feed.oldest()
+    else:
+        assert got == wanted

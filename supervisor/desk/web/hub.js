@@ -1,0 +1,175 @@
+// The rooms as this page lives them: histories, live lines, what you send, which room is shown.
+
+import { get, roomPath } from "./api.js";
+import { Outbox } from "./outbox.js";
+import { KEPT, withRooms } from "./state.js";
+
+const AT_FIRST = 100;
+const READ = "vivero.read";
+const SHOWN = "vivero.room";
+
+export class Hub {
+  rooms = new Map();
+  shown = null;
+  live = false;
+  ready = false; // once the rooms were read
+  #limits = new Map(); // room id -> how many lines its history was asked for
+  #marks = stored(localStorage, READ, {});
+  #loading = new Map();
+  #on;
+
+  // `on.opened()`: another room is shown; `on.changed(fresh, own)`: the shown one has news;
+  // `on.rooms()`: the list; `on.spoke()`: an agent said something; `on.refused(item)`; `on.lost(failure)`.
+  constructor(person, on) {
+    this.person = person;
+    this.#on = on;
+    this.outbox = new Outbox({
+      changed: () => this.room && on.changed(0, false),
+      accepted: (_, line) => this.take([line], true),
+      refused: (item) => on.refused(item),
+    });
+  }
+
+  get room() {
+    return this.rooms.get(this.shown);
+  }
+
+  get unread() {
+    return [...this.rooms.values()].reduce((sum, room) => sum + room.unread(this.person.self), 0);
+  }
+
+  get view() {
+    const room = this.room;
+    const hasOlder = room.loaded && room.events.length >= AT_FIRST && this.#limit(room.id) < KEPT;
+    const pending = this.outbox.of(room.id).filter((item) => !room.known.has(item.event_id));
+    return { room, self: this.person.self, pending, live: this.live, hasOlder };
+  }
+
+  // Reads the rooms anew, the shown one first: at the start, and when something may be missing.
+  async refresh() {
+    this.rooms = withRooms(this.rooms, await get("/api/rooms"));
+    this.ready = true;
+    for (const room of this.rooms.values()) {
+      room.readTs ??= this.#marks[room.id] ?? null;
+      room.doubt();
+    }
+    if (!this.room) this.choose(this.#firstRoom());
+    else await this.#load(this.room);
+    this.#on.rooms();
+    for (const room of this.rooms.values()) if (!room.loaded) await this.#load(room);
+  }
+
+  #firstRoom() {
+    const last = stored(sessionStorage, SHOWN, null) ?? stored(localStorage, SHOWN, null);
+    return this.rooms.has(last) ? last : [...this.rooms.keys()][0];
+  }
+
+  choose(id) {
+    if (id === undefined) return;
+    this.shown = id;
+    for (const store of [sessionStorage, localStorage]) keep(store, SHOWN, id);
+    this.#seen();
+    this.#on.opened();
+    if (!this.room.loaded) this.#load(this.room);
+  }
+
+  async older() {
+    this.#limits.set(this.shown, KEPT);
+    await this.#load(this.room);
+  }
+
+  say(text) {
+    this.outbox.add(this.shown, this.person.name, text);
+    this.#on.changed(0, true);
+  }
+
+  // Takes live lines, of any rooms, in order.
+  take(lines, own = false) {
+    for (const [id, news] of Map.groupBy(lines, (line) => line.room)) {
+      const room = this.rooms.get(id);
+      if (!room) this.#unknownRoom();
+      for (const line of news) if (line.sender.startsWith("@")) this.outbox.adopt(line);
+      const fresh = room?.add(news) ?? [];
+      if (fresh.length) this.#fresh(room, fresh, own);
+    }
+    if (lines.some((line) => line.agent)) this.#on.spoke();
+  }
+
+  #fresh(room, fresh, own) {
+    if (room.readTs === null) room.readTs = fresh[0].ts - 0.001;
+    if (room.id === this.shown) {
+      this.#seen();
+      this.#on.changed(fresh.filter((line) => line.sender !== this.person.self).length, own);
+    }
+    this.#on.rooms();
+  }
+
+  // All of the shown room is read while the page is seen.
+  #seen() {
+    if (document.visibilityState === "hidden" || !this.room) return;
+    this.room.read();
+    this.#marks[this.shown] = this.room.readTs;
+    keep(localStorage, READ, this.#marks);
+  }
+
+  // Another name, or another look at the page: what is own and what is read may differ.
+  renamed() {
+    if (!this.room) return;
+    this.#seen();
+    this.#on.rooms();
+    this.#on.changed(0, false);
+  }
+
+  setLive(live) {
+    this.live = live;
+    if (this.room) this.#on.changed(0, false);
+    if (live) this.outbox.flush();
+  }
+
+  #limit(id) {
+    return this.#limits.get(id) ?? AT_FIRST;
+  }
+
+  async #load(room) {
+    if (this.#loading.has(room.id)) return this.#loading.get(room.id);
+    const work = this.#read(room).finally(() => this.#loading.delete(room.id));
+    this.#loading.set(room.id, work);
+    return work;
+  }
+
+  async #read(room) {
+    try {
+      const history = await get(`${roomPath(room.id)}?limit=${this.#limit(room.id)}`);
+      for (const line of history) this.outbox.adopt(line);
+      const first = room.readTs === null;
+      const fresh = room.load(history);
+      if (first) room.read();
+      if (room.id !== this.shown) return this.#on.rooms();
+      this.#seen();
+      this.#on.changed(first ? 0 : fresh.length, false);
+    } catch (failure) {
+      if (room.id === this.shown) this.#on.lost(failure);
+    }
+  }
+
+  #unknownRoom() {
+    clearTimeout(this.roomTimer);
+    this.roomTimer = setTimeout(() => this.refresh().catch(() => {}), 300);
+  }
+}
+
+function stored(store, key, otherwise) {
+  try {
+    return JSON.parse(store.getItem(key)) ?? otherwise;
+  } catch {
+    return otherwise;
+  }
+}
+
+function keep(store, key, value) {
+  try {
+    store.setItem(key, JSON.stringify(value));
+  } catch {
+    // Without a store it lasts as long as the page.
+  }
+}

@@ -1,0 +1,146 @@
+// The page: joins the stream, the rooms, the panels and the keys together.
+
+import { get, onSignedOut } from "./api.js";
+import { Agenda } from "./agenda.js";
+import { Composer } from "./composer.js";
+import { Header } from "./header.js";
+import { Hub } from "./hub.js";
+import { Batch, Panel } from "./panels.js";
+import { Person } from "./person.js";
+import { RoomHead } from "./roomhead.js";
+import { RoomList } from "./rooms.js";
+import { Stream, shareConnections } from "./stream.js";
+import { Talk } from "./talk.js";
+import { t, translatePage } from "./texts.js";
+import { startTicking } from "./time.js";
+import { Tree } from "./tree.js";
+import { startViews } from "./views.js";
+import { Why } from "./why.js";
+
+translatePage();
+
+const header = new Header();
+const views = startViews();
+const why = new Why((eventId) => {
+  views.show("talk");
+  return talk.show(eventId);
+});
+const person = new Person(() => hub.renamed());
+const composer = new Composer({ say });
+const talk = new Talk({
+  why: (line) => why.open(line),
+  call: (name) => composer.call(name),
+  fill: (text) => composer.fill(text),
+  older: () => hub.older(),
+  edit: (item) => giveBack(item),
+  discard: (item) => hub.outbox.drop(item.txn),
+});
+const roomHead = new RoomHead();
+const roomList = new RoomList((id) => {
+  hub.choose(id);
+  composer.focus();
+});
+const hub = new Hub(person, {
+  opened: () => {
+    composer.complain("");
+    talk.open(hub.view);
+    drawRooms();
+  },
+  changed: (fresh, own) => talk.update(hub.view, fresh, own),
+  rooms: drawRooms,
+  spoke: () => {
+    times.soon();
+    supervision.soon();
+  },
+  refused: (item) => {
+    if (!composer.empty || item.room !== hub.shown) return;
+    giveBack(item);
+    composer.complain(t("refused", { why: item.refusal }));
+  },
+  lost: (failure) => composer.complain(t("room_lost", { why: failure.message })),
+});
+
+const tree = new Tree(() => supervision.now());
+const agenda = new Agenda();
+const supervision = new Panel(readSupervision, 2000, 150);
+const times = new Panel(() => agenda.read(), 5000, 300);
+
+async function readSupervision() {
+  const agents = await tree.read();
+  if (agents) person.setAgents(agents.map((agent) => agent.agent));
+  roomHead.answering(hub.room, tree.agents);
+}
+
+function giveBack(item) {
+  hub.outbox.drop(item.txn);
+  composer.fill(item.text);
+}
+
+function say(text) {
+  if (!hub.room || !person.ready()) return false;
+  hub.say(text);
+  setTimeout(() => supervision.soon(), 200);
+  return true;
+}
+
+function drawRooms() {
+  roomList.draw([...hub.rooms.values()], hub.shown, person.self);
+  header.unread(hub.unread);
+  if (!hub.room) return;
+  roomHead.draw(hub.room, person.self);
+  composer.offer(hub.room.participants);
+  roomHead.answering(hub.room, tree.agents);
+}
+
+// -- live -------------------------------------------------------------------------------------
+
+const lines = new Batch((events) => hub.take(events.map((event) => JSON.parse(event.data))));
+
+let opened = false;
+
+const stream = new Stream("/api/events?topics=rooms/*,supervision", {
+  event({ type, id, data }) {
+    if (type.startsWith("rooms/")) lines.add({ id, data });
+    else if (type === "supervision") supervision.soon();
+    else if (type === "gap" || !opened) {
+      opened = true;
+      everything.now();
+    }
+  },
+  state(state) {
+    header.state(state);
+    hub.setLive(state === "live");
+  },
+});
+
+// What was said between two looks at the rooms is found by looking again.
+const everything = new Panel(async () => {
+  supervision.soon();
+  times.soon();
+  try {
+    await hub.refresh();
+  } catch (failure) {
+    if (failure.status !== 401) setTimeout(() => everything.now(), 1000);
+  }
+}, Infinity, 0);
+
+async function about() {
+  try {
+    const facts = await get("/api/about");
+    person.suggest(facts.person);
+    header.about(facts);
+  } catch {
+    // The name can be written by hand.
+  }
+}
+
+onSignedOut(() => stream.end());
+document.addEventListener("visibilitychange", () => hub.renamed());
+startTicking();
+shareConnections(stream);
+stream.run();
+about();
+supervision.now();
+times.now();
+everything.now();
+composer.focus();

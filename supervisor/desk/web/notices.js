@@ -1,0 +1,33 @@
+// What an action came to, said once: good news goes away by itself, bad news when you close it.
+
+import { el, find, visible } from "./dom.js";
+import { t } from "./texts.js";
+
+const SHOWN = 8000;
+const AT_ONCE = 5;
+
+export function say(text) {
+  const node = notice("p.done", {}, [text]);
+  const leave = () => (node.matches(":hover, :focus-within") ? setTimeout(leave, 1000) : node.remove());
+  setTimeout(leave, SHOWN);
+}
+
+// `errors`: [{ file, line, col, key, message }], each with its place.
+export function complain(text, errors = []) {
+  notice("div.failed", { role: "alert" }, [text], errors);
+}
+
+function notice(spec, props, [text], errors = []) {
+  const node = el(spec, props, el("span.what", { text: visible(text) }));
+  if (errors.length) node.append(el("ul", {}, ...errors.map(place)));
+  node.append(el("button.shut", { type: "button", text: "×", "aria-label": t("close"), on: { click: () => node.remove() } }));
+  const all = find("#notices");
+  all.append(node);
+  while (all.children.length > AT_ONCE) all.firstChild.remove();
+  return node;
+}
+
+function place({ file, line, col, key, message }) {
+  const where = [file, line || null, line ? col : null].filter((part) => part !== null && part !== "").join(":");
+  return el("li", {}, el("code", { text: visible(where || key || "") }), ` ${visible(where && key ? `${key}: ${message}` : message)}`);
+}

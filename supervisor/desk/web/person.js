@@ -1,0 +1,90 @@
+// Your name: kept in this browser, checked here before the server has to refuse it.
+
+import { find, setAttr, setText } from "./dom.js";
+import { t } from "./texts.js";
+
+const KEY = "vivero.person";
+const USABLE = /^[\p{L}\p{N}_][\p{L}\p{N}_.=+-]{0,63}$/u;
+
+export class Person {
+  #field = find("#person");
+  #error = find("#person-error");
+  #agents = new Set();
+  #changed;
+
+  constructor(changed) {
+    this.#changed = changed;
+    this.#field.value = remembered();
+    this.#field.addEventListener("change", () => this.#settle());
+    this.#field.addEventListener("input", () => this.#complain(""));
+    find("#who").addEventListener("submit", (event) => {
+      event.preventDefault();
+      if (this.#settle()) find("#composer").focus();
+    });
+  }
+
+  // The name without its @, or "" while there is none that can be used.
+  get name() {
+    const name = this.#field.value.trim().replace(/^@/, "");
+    return this.#fault(name) ? "" : name;
+  }
+
+  get self() {
+    return `@${this.name}`;
+  }
+
+  suggest(name) {
+    if (!this.#field.value && name) this.#field.value = name;
+    this.#changed();
+  }
+
+  setAgents(ids) {
+    this.#agents = new Set(ids.map((id) => id.toLowerCase()));
+  }
+
+  // Returns whether there is a name to speak under; else says so and goes there.
+  ready() {
+    if (this.#settle()) return true;
+    this.#field.focus();
+    return false;
+  }
+
+  #settle() {
+    const name = this.#field.value.trim().replace(/^@/, "");
+    const fault = this.#fault(name);
+    this.#complain(fault);
+    if (fault) return false;
+    this.#field.value = name;
+    remember(name);
+    this.#changed();
+    return true;
+  }
+
+  #fault(name) {
+    if (!name) return t("need_name");
+    if (!USABLE.test(name)) return t("bad_name");
+    return this.#agents.has(name.toLowerCase()) ? t("name_is_agent", { name }) : "";
+  }
+
+  #complain(text) {
+    setText(this.#error, text);
+    this.#error.hidden = !text;
+    setAttr(this.#field, "aria-invalid", text ? "true" : null);
+  }
+}
+
+function remembered() {
+  try {
+    return localStorage.getItem(KEY) ?? "";
+  } catch {
+    return "";
+  }
+}
+
+function remember(name) {
+  try {
+    localStorage.setItem(KEY, name);
+  } catch {
+    // Without a store the name lasts as long as the page.
+  }
+}

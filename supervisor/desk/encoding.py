@@ -5,11 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from datetime import datetime
+from functools import lru_cache
 from typing import Any
 
 import attrs
 
 __all__ = ["BadJson", "decode_object", "encode", "failure", "iso", "plain"]
+
+
+_AS_THEY_ARE = frozenset((str, int, float, bool, type(None)))
+_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
 
 class BadJson(ValueError):
@@ -21,12 +26,19 @@ def iso(instant: datetime) -> str:
     return instant.isoformat(timespec="milliseconds" if instant.microsecond else "seconds")
 
 
+@lru_cache(maxsize=256)
+def _field_names(kind: type) -> tuple[str, ...] | None:
+    """Return the names of an attrs class's fields; None of any other class."""
+    return tuple(field.name for field in attrs.fields(kind)) if attrs.has(kind) else None
+
+
 def plain(value: Any) -> Any:
     """Return attrs objects, mappings, tuples and instants as what JSON knows."""
-    if attrs.has(type(value)):
-        return {
-            field.name: plain(getattr(value, field.name)) for field in attrs.fields(type(value))
-        }
+    kind = type(value)
+    if kind in _AS_THEY_ARE:
+        return value
+    if (names := _field_names(kind)) is not None:  # type: ignore[arg-type]  # it is hashable
+        return {name: plain(getattr(value, name)) for name in names}
     if isinstance(value, datetime):
         return iso(value)
     if isinstance(value, Mapping):
@@ -38,8 +50,7 @@ def plain(value: Any) -> Any:
 
 def encode(value: Any) -> bytes:
     """Return compact UTF-8 JSON. A lone surrogate, which UTF-8 cannot carry, becomes `?`."""
-    text = json.dumps(plain(value), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    return text.encode("utf-8", "replace")
+    return _json.encode(plain(value)).encode("utf-8", "replace")
 
 
 def failure(text: str, errors: Any = ()) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from typing import Any
 import attrs
 
 __all__ = [
+    "OCCURRENCE_PREFIX",
     "STAMP_KEY",
     "Place",
     "Stamp",

@@ -171,6 +171,11 @@ class Outbox:
         )
         return rows[0] if rows else None
 
+    async def row_said(self, event_id: str) -> OutboxRow | None:
+        """The row that became this event; None when none of our agents said it."""
+        rows = await self._select("WHERE event_id = ? ORDER BY id LIMIT 1", event_id)
+        return rows[0] if rows else None
+
     async def rows_of(self, slot_id: int) -> tuple[OutboxRow, ...]:
         """All rows of an answer slot, in order."""
         return await self._select("WHERE slot_id = ? ORDER BY id", slot_id)

@@ -9,11 +9,20 @@ from typing import Any, Literal
 
 import attrs
 
-from channels.chain import Stamp
+from channels.chain import OCCURRENCE_PREFIX, Stamp
 from config.schema import ActionConfig, ScheduleConfig
 from cronactor.reminder import Reminder
 
-__all__ = ["Job", "Occurrence", "Outcome", "Schedule", "iso", "occurrence_stamp", "occurrence_txn"]
+__all__ = [
+    "Job",
+    "Occurrence",
+    "Outcome",
+    "Schedule",
+    "iso",
+    "occurrence_job",
+    "occurrence_stamp",
+    "occurrence_txn",
+]
 
 Outcome = Literal["fired", "skipped", "missed", "failed"]
 
@@ -93,5 +102,12 @@ def occurrence_txn(schedule_id: str, scheduled_at: float) -> str:
 
 def occurrence_stamp(agent: str, schedule_id: str, scheduled_at: float) -> Stamp:
     """The stamp of what an occurrence says: it begins a chain."""
-    origin = f"occurrence:{schedule_id}@{iso(scheduled_at)}"
+    origin = f"{OCCURRENCE_PREFIX}{schedule_id}@{iso(scheduled_at)}"
     return Stamp(agent=agent, origin=origin, chain=origin, hop=0)
+
+
+def occurrence_job(stamp: Stamp | None) -> str | None:
+    """The id of the reminder or schedule whose own message bears this stamp, else None."""
+    if stamp is None or not stamp.starts_occurrence:
+        return None
+    return stamp.origin.removeprefix(OCCURRENCE_PREFIX).rpartition("@")[0] or None

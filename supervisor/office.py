@@ -27,6 +27,7 @@ from cronactor.messages import (
     ScheduleView,
 )
 from cronactor.reminder import Reminder
+from supervisor.causes import line_of
 from supervisor.cell import CellInfo
 from supervisor.desk.office import (
     About,
@@ -34,7 +35,6 @@ from supervisor.desk.office import (
     CellChange,
     CronInfo,
     CronRun,
-    LastRun,
     Line,
     Node,
     OfficeError,
@@ -52,9 +52,10 @@ from supervisor.fleet import LOOP, Fleet, Member
 from supervisor.logs import lost_lines
 from supervisor.metrics import Statistics
 from supervisor.reload import UnknownAgents
-from supervisor.rooms_desk import RoomsDesk, line_of
+from supervisor.rooms_desk import RoomsDesk
 from supervisor.supervised import supervised
 from supervisor.supervisor import Supervisor
+from supervisor.timetable import cron_info, one_schedule, reminder_info, run_info
 from supervisor.warden import ADDRESS as WARDEN
 from supervisor.warden import StartAgent, StopAgent
 from supervisor.zoned import local_time
@@ -239,28 +240,28 @@ class House:
             known = {r.alias: r.id for r in await self.fleet.services.rooms.rooms() if r.alias}
             room = known.get(room, room)
         found: tuple[Reminder, ...] = await self._ask(SCHEDULER, ListReminders(room, all))
-        return [_reminder(reminder) for reminder in found]
+        return [reminder_info(reminder) for reminder in found]
 
     async def cron_list(self) -> Sequence[CronInfo]:
         """Return every schedule of the agents' configurations."""
         views: tuple[ScheduleView, ...] = await self._ask(SCHEDULER, ListSchedules())
-        return [_cron(view) for view in views]
+        return [cron_info(view) for view in views]
 
     async def cron_runs(self, schedule: str | None) -> Sequence[CronRun]:
         """Return the ledger, newest first, of one schedule (`[AGENT/]NAME`) or of all."""
         views: tuple[ScheduleView, ...] = await self._ask(SCHEDULER, ListSchedules())
         zones = {view.schedule.id: view.schedule.timezone for view in views}
         if schedule is not None:
-            schedule = _one_schedule(schedule, sorted(zones))
+            schedule = one_schedule(schedule, sorted(zones))
         runs: tuple[Occurrence, ...] = await self._ask(SCHEDULER, ListRuns(schedule))
-        return [_run(run, zones.get(run.schedule_id, self._config.timezone)) for run in runs]
+        return [run_info(run, zones.get(run.schedule_id, self._config.timezone)) for run in runs]
 
     async def cron_run(self, schedule: str) -> CronRun:
         """Run a schedule now, beside its calendar; return its record once the run has ended."""
         views: tuple[ScheduleView, ...] = await self._ask(SCHEDULER, ListSchedules())
         zones = {view.schedule.id: view.schedule.timezone for view in views}
-        id = _one_schedule(schedule, sorted(zones))
-        return _run(await self._ask(SCHEDULER, RunSchedule(id), RUN_SECONDS), zones[id])
+        id = one_schedule(schedule, sorted(zones))
+        return run_info(await self._ask(SCHEDULER, RunSchedule(id), RUN_SECONDS), zones[id])
 
     async def _ask(self, to: str, body: object, timeout: float = REQUEST_SECONDS) -> Any:
         try:
@@ -296,56 +297,3 @@ def _restarts(info: CellInfo) -> dict[str, int]:
     for child in info.children:
         found |= _restarts(child)
     return found
-
-
-def _reminder(reminder: Reminder) -> ReminderInfo:
-    due = reminder.next_due
-    return ReminderInfo(
-        id=reminder.id,
-        room=reminder.room,
-        user=reminder.user,
-        message=reminder.message,
-        kind=reminder.kind,
-        cron=reminder.cron,
-        next=local_time(due, reminder.timezone) if due is not None else None,
-        timezone=reminder.timezone,
-        state=reminder.state,
-    )
-
-
-def _cron(view: ScheduleView) -> CronInfo:
-    schedule, last = view.schedule, view.last
-    zone = schedule.timezone
-    return CronInfo(
-        id=schedule.id,
-        cron=schedule.config.cron,
-        timezone=zone,
-        next=local_time(view.next_due, zone) if view.next_due is not None else None,
-        last=LastRun(local_time(last.scheduled_at, zone), last.outcome) if last else None,
-    )
-
-
-def _run(run: Occurrence, zone: str) -> CronRun:
-    def when(instant: float | None) -> Any:
-        return local_time(instant, zone) if instant is not None else None
-
-    return CronRun(
-        schedule=run.schedule_id,
-        scheduled=local_time(run.scheduled_at, zone),
-        started=when(run.started),
-        finished=when(run.finished),
-        outcome=run.outcome,
-        reason=run.reason or None,
-        event_id=run.event_id,
-    )
-
-
-def _one_schedule(name: str, known: Sequence[str]) -> str:
-    found = [id for id in known if id == name or id.partition("/")[2] == name]
-    if len(found) > 1:
-        raise OfficeError(f"{name} could be {' or '.join(found)}: name its agent too", 400)
-    if not found:
-        raise OfficeError(
-            f"there is no schedule {name}; there are {', '.join(known) or 'none'}", 404
-        )
-    return found[0]

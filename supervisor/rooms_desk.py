@@ -9,28 +9,15 @@ import trio
 
 from actors.connection import ADMITTED
 from channels.local import RoomError
-from channels.rooms import RoomEvent
 from channels.slots import Slot
-from supervisor.desk.office import Line, OfficeError, RoomInfo, SlotInfo, Why
+from supervisor.causes import cause_of, line_of
+from supervisor.desk.office import Cause, Line, OfficeError, RoomInfo, SlotInfo, Why
 from supervisor.services import Services
 from supervisor.zoned import local_time
 
-__all__ = ["RoomsDesk", "line_of"]
+__all__ = ["RoomsDesk"]
 
 ADMISSION_SECONDS = 5.0
-
-
-def line_of(event: RoomEvent, agents: Mapping[str, str]) -> Line:
-    """Return a room's event as people read it; `agents` maps user ids to our agents' ids."""
-    return Line(
-        event.room,
-        event.sender,
-        event.text,
-        event.event_id,
-        event.ts,
-        agents.get(event.sender),
-        event.kind,
-    )
 
 
 @attrs.define(eq=False)
@@ -92,8 +79,17 @@ class RoomsDesk:
         event = await self.services.inbox.event(event_id)
         if event is None:
             raise OfficeError(f"no event {event_id} was admitted", 404)
-        slots = await self.services.inbox.slots_of(event_id)
-        return Why(line_of(event, self.agents), tuple([await self._slot(slot) for slot in slots]))
+        slots = [await self._slot(slot) for slot in await self.services.inbox.slots_of(event_id)]
+        return Why(line_of(event, self.agents), tuple(slots), await self._cause(event_id))
+
+    async def _cause(self, event_id: str) -> Cause | None:
+        inbox = self.services.inbox
+        row = await self.services.outbox.row_said(event_id)
+        if row is None:
+            return None
+        slot = await inbox.slot(row.slot_id) if row.slot_id is not None else None
+        about = await inbox.event(slot.event_id) if slot is not None else None
+        return cause_of(row, slot, line_of(about, self.agents) if about is not None else None)
 
     async def _slot(self, slot: Slot) -> SlotInfo:
         rows = await self.services.outbox.rows_of(slot.id)

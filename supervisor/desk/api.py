@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -12,9 +11,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route, Router
 
-from config.problems import Problem
-from supervisor.desk.boundary import Limits, Receive, Scope, Send, read_body
-from supervisor.desk.encoding import BadJson, decode_object, encode, failure, plain
+from supervisor.desk.asked import Asked
+from supervisor.desk.boundary import Limits, Receive, Scope, Send
+from supervisor.desk.encoding import encode, failure, plain
 from supervisor.desk.events import EventStream
 from supervisor.desk.feed import TOPICS, Feed
 from supervisor.desk.office import Office, OfficeError, ReloadReport
@@ -23,11 +22,6 @@ from supervisor.desk.security import cookie_name, same_token
 from supervisor.desk.texts import Texts
 
 __all__ = ["Desk"]
-
-_TEXT_LIMIT = 20_000
-_LINES_LIMIT = 1_000
-_NAME = re.compile(r"[\w.\-=+]{1,64}")
-_TXN = re.compile(r"[A-Za-z0-9_-]{8,64}")
 
 
 class Json(Response):
@@ -64,6 +58,7 @@ class Desk:
         self._token = token
         self._port = port
         self._assets = assets
+        self._asked = Asked(office, limits, texts)
         self._router = Router(self._routes(), redirect_slashes=False)
 
     def _routes(self) -> list[Route]:
@@ -123,7 +118,7 @@ class Desk:
 
     async def session(self, request: Request) -> Response:
         """Turn the token into a cookie that scripts cannot read and other sites cannot send."""
-        given = (await self._body(request, {"token"})).get("token")
+        given = (await self._asked.body(request, {"token"})).get("token")
         if not isinstance(given, str) or not same_token(given, self._token):
             raise OfficeError(self._texts("no_token"), 401)
         answer = Response(status_code=204)
@@ -160,8 +155,8 @@ class Desk:
     async def about(self, _: Request) -> Response:
         """Answer what the page must know first; `person` is who would speak, "" for nobody."""
         about = await self._office.about()
-        usable = _NAME.fullmatch(about.person) and not self._is_agent(about.person)
-        return Json(about if usable else attrs.evolve(about, person=""))
+        speaks = self._asked.may_speak(about.person)
+        return Json(about if speaks else attrs.evolve(about, person=""))
 
     # -- reading ----------------------------------------------------------------------------------
 
@@ -183,19 +178,19 @@ class Desk:
 
     async def history(self, request: Request) -> Response:
         """Answer the newest lines of a room, oldest first."""
-        limit = self._number(request, "limit", default=50)
-        return Json(await self._office.history(self._room(request), limit))
+        limit = self._asked.number(request, "limit", default=50)
+        return Json(await self._office.history(self._asked.room(request), limit))
 
     async def why(self, request: Request) -> Response:
         """Answer what became of an event."""
-        return Json(await self._office.why(self._plain_word(request.path_params["event_id"])))
+        return Json(await self._office.why(self._asked.word(request.path_params["event_id"])))
 
     async def reminders(self, request: Request) -> Response:
         """Answer the reminders of `?room=`, with `?all=1` the past ones too."""
         everything = request.query_params.get("all", "") in ("1", "true")
         room = request.query_params.get("room")
         if room is not None:
-            room = self._plain_word(room)
+            room = self._asked.word(room)
         return Json(await self._office.reminders(room, everything))
 
     async def cron_list(self, _: Request) -> Response:
@@ -206,46 +201,47 @@ class Desk:
         """Answer the ledger, of `?schedule=` or of all."""
         schedule = request.query_params.get("schedule")
         if schedule is not None:
-            schedule = self._plain_word(schedule)
+            schedule = self._asked.word(schedule)
         return Json(await self._office.cron_runs(schedule))
 
     # -- doing ------------------------------------------------------------------------------------
 
     async def say(self, request: Request) -> Response:
         """Post as a local person; `since` is where to start reading events for the answer."""
-        body = await self._body(request, {"text", "as", "as_bot", "txn_id"})
-        text, sender, as_bot = self._said(body)
-        txn_id = self._txn(body)
+        said = await self._asked.said(request)
         since = self._feed.id(self._feed.last)
-        line = await self._office.say(self._room(request), text, sender, as_bot, txn_id)
+        line = await self._office.say(
+            self._asked.room(request), said.text, said.sender, said.as_bot, said.txn_id
+        )
         return Json({**plain(line), "since": since}, status_code=201)
 
     async def reload_all(self, request: Request) -> Response:
         """Reload the agents of the body's `agents`, or all."""
-        ids = (await self._body(request, {"agents"})).get("agents")
+        ids = (await self._asked.body(request, {"agents"})).get("agents")
         if ids is not None and not (isinstance(ids, list) and all(isinstance(i, str) for i in ids)):
-            raise self._bad("agents", "need_ids")
-        known = None if ids is None else [self._agent(id) for id in ids]
+            raise self._asked.bad("agents", "need_ids")
+        known = None if ids is None else [self._asked.agent(id) for id in ids]
         return self._report(await self._office.reload(known or None))
 
     async def reload_one(self, request: Request) -> Response:
         """Reload one agent."""
-        return self._report(await self._office.reload([self._agent(request.path_params["id"])]))
+        agent = self._asked.agent(request.path_params["id"])
+        return self._report(await self._office.reload([agent]))
 
     async def start(self, request: Request) -> Response:
         """Start one agent."""
-        return Json(await self._office.start(self._agent(request.path_params["id"])))
+        return Json(await self._office.start(self._asked.agent(request.path_params["id"])))
 
     async def stop(self, request: Request) -> Response:
         """Stop one agent."""
-        return Json(await self._office.stop(self._agent(request.path_params["id"])))
+        return Json(await self._office.stop(self._asked.agent(request.path_params["id"])))
 
     async def cron_run(self, request: Request) -> Response:
         """Run a schedule now."""
-        schedule = (await self._body(request, {"schedule"})).get("schedule")
+        schedule = (await self._asked.body(request, {"schedule"})).get("schedule")
         if not isinstance(schedule, str) or not schedule:
-            raise self._bad("schedule", "need_schedule")
-        return Json(await self._office.cron_run(self._plain_word(schedule)))
+            raise self._asked.bad("schedule", "need_schedule")
+        return Json(await self._office.cron_run(self._asked.word(schedule)))
 
     # -- listening --------------------------------------------------------------------------------
 
@@ -257,71 +253,6 @@ class Desk:
         since = request.query_params.get("since") or request.headers.get("last-event-id")
         return EventStream(self._feed, self._limits, wanted.split(","), since)
 
-    # -- what comes from outside ------------------------------------------------------------------
-
-    async def _body(self, request: Request, keys: set[str]) -> dict[str, Any]:
-        data = await read_body(request.receive, self._limits, self._texts)
-        try:
-            body = decode_object(data)
-        except BadJson:
-            raise OfficeError(self._texts("bad_json"), 400) from None
-        unknown = sorted(set(body) - keys)
-        if unknown:
-            raise self._bad(unknown[0], "unknown_key")
-        return body
-
-    def _said(self, body: dict[str, Any]) -> tuple[str, str, bool]:
-        text, name, as_bot = body.get("text"), body.get("as"), body.get("as_bot", False)
-        if not isinstance(text, str) or not _is_sayable(text):
-            raise self._bad("text", "need_text", limit=_TEXT_LIMIT)
-        if not isinstance(as_bot, bool):
-            raise self._bad("as_bot", "need_bool")
-        if not isinstance(name, str) or not _NAME.fullmatch(name.removeprefix("@")):
-            raise self._bad("as", "bad_name")
-        name = name.removeprefix("@")
-        if self._is_agent(name):
-            raise self._bad("as", "is_agent", name=name)
-        return text, f"@{name}", as_bot
-
-    def _is_agent(self, name: str) -> bool:
-        return name.casefold() in {id.casefold() for id in self._office.agents()}
-
-    def _txn(self, body: dict[str, Any]) -> str | None:
-        txn_id = body.get("txn_id")
-        if txn_id is None or (isinstance(txn_id, str) and _TXN.fullmatch(txn_id)):
-            return txn_id
-        raise self._bad("txn_id", "bad_txn")
-
-    def _room(self, request: Request) -> str:
-        return self._plain_word(request.path_params["room"])
-
-    def _plain_word(self, word: str) -> str:
-        """Let a name pass; what cannot be anybody's name is not found."""
-        if not word or len(word) > 255 or not word.isprintable():
-            raise OfficeError(self._texts("not_found"), 404)
-        return word
-
-    def _agent(self, id: str) -> str:
-        if id not in self._office.agents():
-            raise OfficeError(self._texts("unknown_agent", id=ascii(id)[1:-1][:80]), 404)
-        return id
-
-    def _number(self, request: Request, name: str, default: int) -> int:
-        given = request.query_params.get(name, str(default))
-        if (
-            given.isascii()
-            and given.isdigit()
-            and len(given) < 6
-            and 1 <= int(given) <= _LINES_LIMIT
-        ):
-            return int(given)
-        raise self._bad(name, "need_number", limit=_LINES_LIMIT)
-
-    def _bad(self, key: str, text: str, **values: object) -> OfficeError:
-        message = self._texts(text, **values)
-        problem = Problem(file="", line=0, col=0, key=ascii(key)[1:-1][:80], message=message)
-        return OfficeError(f"{problem.key}: {message}", 400, (problem,))
-
     def _report(self, report: ReloadReport) -> Response:
         if not report.failed:
             return Json(report)
@@ -332,10 +263,3 @@ class Desk:
         errors = [problem for result in report.failed for problem in result.errors]
         body = failure(self._texts("reload_failed", ids=ids), errors)
         return Json({**body, **plain(report)}, status_code=422)
-
-
-def _is_sayable(text: str) -> bool:
-    """Return whether any store and any encoding can carry this text, and it says something."""
-    if not text.strip() or len(text) > _TEXT_LIMIT or "\0" in text:
-        return False
-    return not any("\ud800" <= char <= "\udfff" for char in text)

@@ -45,16 +45,26 @@ def said(line: Answer) -> str:
 
 
 def why(found: Answer, now: datetime, texts: Texts) -> str:
-    """Return the event and its answer slots."""
+    """Return the event, what made an agent say it, and its answer slots."""
     event = found["event"]
-    head = f"{local_time(event['ts'], now)}  {clean(event['room'])}  {said(event)}"
+    shown = [f"{local_time(event['ts'], now)}  {clean(event['room'])}  {said(event)}"]
+    if found["cause"]:
+        shown.append(_cause(found["cause"], texts))
     keys = ("agent", "state", "rule", "reason", "attempt", "hop")
     rows = [
         [*(slot[key] for key in keys), ", ".join(slot["answers"]) or None]
         for slot in found["slots"]
     ]
     titles = [texts(key) for key in (*keys, "answers")]
-    return f"{head}\n{table(titles, rows) if rows else texts('no_slots')}"
+    return "\n".join([*shown, table(titles, rows) if rows else texts("no_slots")])
+
+
+def _cause(cause: Answer, texts: Texts) -> str:
+    about, name = cause["event"], cause["name"] or ""
+    line = texts(f"because {cause['kind']}", name=clean(name))
+    if about:
+        line += f" {clean(about['event_id'])}  {said(about).splitlines()[0]}"
+    return f"{line}  ({texts('rule')}: {clean(cause['rule'])})" if cause["rule"] else line
 
 
 def reminders(found: Iterable[Answer], now: datetime, texts: Texts) -> str:

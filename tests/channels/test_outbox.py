@@ -47,6 +47,13 @@ async def test_a_put_message_waits_as_it_was_frozen(outbox: Outbox) -> None:
     assert await outbox.rows_of(7) == (row,)
 
 
+async def test_an_event_leads_back_to_the_row_that_was_sent_as_it(outbox: Outbox) -> None:
+    (row_id,) = await outbox.put([message("t1")], slot_id=7)
+    assert await outbox.row_said("$e") is None
+    await outbox.mark_sent(row_id, "$e")
+    assert await outbox.row_said("$e") == await outbox.row(row_id)
+
+
 async def test_the_first_body_of_a_name_wins_for_ever(outbox: Outbox) -> None:
     (first,) = await outbox.put([message("t1", "first")])
     await outbox.mark_sent(first, "$e", "DEV")

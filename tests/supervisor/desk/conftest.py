@@ -18,6 +18,7 @@ from supervisor.desk.actor import Api, Places
 from supervisor.desk.office import (
     About,
     AgentInfo,
+    Cause,
     CellChange,
     CronInfo,
     CronRun,
@@ -49,6 +50,7 @@ class FakeOffice:
         self.lines: list[Line] = []
         self.said: list[tuple[str, str, str, bool]] = []
         self.person = "ana"
+        self.cause: Cause | None = None
         self.posted: dict[tuple[str, str], Line] = {}
         self.calls: list[tuple[Any, ...]] = []
         self.report: ReloadReport | None = None
@@ -122,7 +124,8 @@ class FakeOffice:
         for line in self.lines:
             if line.event_id == event_id:
                 slot = SlotInfo("asistente", "answered", "first", None, 1, 1, STARTED, STARTED)
-                return Why(line, (attrs.evolve(slot, answers=("$e2",)),))
+                slots = (attrs.evolve(slot, answers=("$e2",)),)
+                return Why(line, slots, self.cause if line.agent else None)
         raise OfficeError("no hay ningún mensaje así", 404)
 
     async def reload(self, ids: Sequence[str] | None, lane: str = "") -> ReloadReport:

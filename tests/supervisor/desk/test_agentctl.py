@@ -19,7 +19,7 @@ import trio.testing
 from click.testing import CliRunner, Result
 
 from supervisor.desk.agentctl import agentctl
-from supervisor.desk.office import Line, OfficeError, ReloadReport, ReloadResult
+from supervisor.desk.office import Cause, Line, OfficeError, ReloadReport, ReloadResult
 from supervisor.lock import Lock
 
 Ctl = Callable[..., Awaitable[Result]]
@@ -105,6 +105,27 @@ async def test_history_and_why_show_who_said_what(running: Any, ctl: Ctl) -> Non
     assert [set(line) for line in found] == [{"room", "sender", "text", "event_id", "ts"}]
     assert "answered" in (await ctl("why", "$e1")).stdout
     assert json.loads((await ctl("why", "$e1", "--json")).stdout)["slots"][0]["state"] == "answered"
+
+
+@pytest.mark.parametrize(
+    ("cause", "line"),
+    [
+        (
+            Cause("answer", Line("#taller", "@ana", "hola\n\x1b[2J", "$e1", 0.0), rule="first"),
+            "← contesta a $e1  @ana: hola  (regla: first)",
+        ),
+        (Cause("reminder", name="r1"), "← recordatorio r1"),
+        (Cause("schedule", name="asistente/lunes"), "← tarea asistente/lunes"),
+        (Cause("notice", rule="\x1b"), "← aviso  (regla: \\x1b)"),
+    ],
+)
+async def test_why_tells_what_made_an_agent_speak(
+    running: Any, ctl: Ctl, cause: Cause, line: str
+) -> None:
+    running.office.cause = cause
+    running.office.add("asistente", "buenas", "asistente")
+    assert (await ctl("why", "$e1")).stdout.splitlines()[1] == line
+    assert json.loads((await ctl("why", "$e1", "--json")).stdout)["cause"]["kind"] == cause.kind
 
 
 async def test_reminders_and_schedules_are_tables(running: Any, ctl: Ctl) -> None:

@@ -1,0 +1,145 @@
+"""The office over a whole workspace: the tree people look at, saying things once, and why."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+import trio
+import trio.testing
+
+from config.workspace import Workspace
+from supervisor.desk.office import Cause, Supervised, Why
+from supervisor.testkit.house import TestHouse, make_workspace, open_house
+
+ROOM = "#taller"
+FILES = {
+    "supervisor.yaml": (
+        "timezone: Europe/Madrid\n"
+        f'rooms: [{{id: "{ROOM}", participants: [asistente], cooldown_applies_to: bots}}]\n'
+    ),
+    "agents/asistente/config.yaml": (
+        "llm: {provider: replay, script: script.yaml}\n"
+        "schedules:\n"
+        "  - {name: saludo, cron: '0 9 1 1 *', output_room: '#taller',\n"
+        "     action: {kind: send_message, message: 'Buenos días.'}}\n"
+    ),
+    "agents/asistente/script.yaml": (
+        '- {match: rompe, rounds: [[crash: "no"]]}\n- rounds: [[text: "Recibido."]]\n'
+    ),
+    "agents/roto/config.yaml": "llm: {provider: nadie}\n",
+}
+
+
+@pytest.fixture
+def autojump_clock() -> trio.testing.MockClock:
+    return trio.testing.MockClock(autojump_threshold=0)
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Workspace:
+    return make_workspace(tmp_path / "w", FILES)
+
+
+def nodes(tree: Supervised) -> dict[str, Supervised]:
+    found = {tree.path: tree}
+    for child in tree.children:
+        found |= nodes(child)
+    return found
+
+
+async def why(house: TestHouse, count: int) -> Why:
+    """Wait until the agent has said `count` things; return why it said the latest."""
+    with trio.fail_after(300):
+        await house.room().wait_for("asistente", count)
+    await trio.testing.wait_all_tasks_blocked()  # its own connection has admitted it by then
+    said = [event for event in await house.room().history() if event.sender == "asistente"]
+    return await house.household.house.why(said[-1].event_id)
+
+
+async def test_the_tree_shows_every_agent_also_those_without_a_cell(
+    workspace: Workspace, autojump_clock: trio.testing.MockClock
+) -> None:
+    async with open_house(workspace) as house:
+        office = house.household.house
+        await house.room().say("hola")
+        await house.room().wait_for("asistente")  # it is up
+        found = nodes(await office.supervision())
+        assert found["root"].state == "running"
+        assert found["root/agents/asistente/loop"].agent is None
+        asistente, broken = found["root/agents/asistente"], found["root/agents/roto"]
+        assert (asistente.agent, asistente.state, asistente.generation) == (
+            "asistente",
+            "running",
+            1,
+        )
+        assert (broken.agent, broken.state, broken.children) == ("roto", "invalid", ())
+        assert broken.last_error and "roto/config.yaml" in broken.last_error
+        await office.stop("asistente")
+        found = nodes(await office.supervision())
+        assert found["root/agents/asistente"].state == "stopped"
+        assert "root/agents/asistente/loop" not in found
+        info = (await office.status()).agents[0]
+        shown = found["root/agents/asistente"]
+        assert (shown.generation, shown.restarts) == (info.generation, info.restarts)
+
+
+async def test_about_tells_version_workspace_and_account(
+    workspace: Workspace,
+    autojump_clock: trio.testing.MockClock,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(os.environ, "USER", "berta")
+    async with open_house(workspace) as house:
+        about = await house.household.house.about()
+    assert about.version.count(".") == 2
+    assert about.workspace == str(workspace.root)
+    assert (about.timezone, about.locale, about.person) == ("Europe/Madrid", "es", "berta")
+
+
+async def test_a_post_tried_again_is_one_message_with_one_answer(
+    workspace: Workspace, autojump_clock: trio.testing.MockClock
+) -> None:
+    async with open_house(workspace) as house:
+        office = house.household.house
+        first = await office.say(ROOM, "hola", "@ana", False, "try-0001")
+        begun = trio.current_time()
+        again = await office.say(ROOM, "hola", "@ana", False, "try-0001")
+        assert trio.current_time() - begun < 1
+        other = await office.say(ROOM, "hola", "@berta", False, "try-0001")
+        assert again == first
+        assert other.event_id != first.event_id
+        await house.room().wait_for("asistente", 2)
+        assert await house.room().said_by("@ana") == ["hola"]
+
+
+@pytest.mark.promise("P7")
+async def test_why_tells_what_made_an_agent_speak(
+    workspace: Workspace, autojump_clock: trio.testing.MockClock
+) -> None:
+    async with open_house(workspace) as house:
+        office = house.household.house
+        said = await office.say(ROOM, "hola", "@ana", False)
+        answer = await why(house, 1)
+        assert answer.event.text == "Recibido."
+        assert answer.cause == Cause("answer", said, rule="first")
+        assert (await office.why(said.event_id)).cause is None
+
+        await office.cron_run("saludo")
+        assert (await why(house, 2)).cause == Cause("schedule", name="asistente/saludo")
+
+        said = await office.say(ROOM, "rompe", "@ana", False)
+        assert (await why(house, 3)).cause == Cause("notice", said, rule="raised_twice")
+
+
+async def test_why_names_the_reminder_that_spoke(
+    tmp_path: Path, autojump_clock: trio.testing.MockClock
+) -> None:
+    async with open_house(make_workspace(tmp_path / "example")) as house:
+        await house.room().say("recuérdame en 1 minuto que riegue")
+        await house.room().wait_for("asistente", 1)
+        (reminder,) = await house.household.house.reminders(None, False)
+        spoken = await why(house, 2)
+        assert spoken.event.text.startswith("⏰")
+        assert spoken.cause == Cause("reminder", name=reminder.id)

@@ -23,6 +23,8 @@ from supervisor.desk.texts import Texts
 
 __all__ = ["Desk"]
 
+_COOKIE_SECONDS = 90 * 86_400
+
 
 class Json(Response):
     """A JSON answer, encoded in the one place."""
@@ -122,7 +124,8 @@ class Desk:
         if not isinstance(given, str) or not same_token(given, self._token):
             raise OfficeError(self._texts("no_token"), 401)
         answer = Response(status_code=204)
-        answer.set_cookie(cookie_name(self._port), given, httponly=True, samesite="strict")
+        name = cookie_name(self._port)
+        answer.set_cookie(name, given, _COOKIE_SECONDS, httponly=True, samesite="strict")
         return answer
 
     # -- the page ---------------------------------------------------------------------------------

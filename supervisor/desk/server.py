@@ -12,6 +12,7 @@ import os
 import secrets
 import socket
 import stat
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ import attrs
 import structlog
 import trio
 
-from supervisor.desk.boundary import App, Limits
+from supervisor.desk.boundary import App, Limits, Receive, Scope, Send
 from supervisor.desk.security import is_loopback
 from supervisor.desk.texts import Texts
 
@@ -137,6 +138,8 @@ class _Wire:
         self._stream = stream
         self._send_seconds = send_seconds
         self.socket = stream.socket
+        self.requests = 0  # that are being answered now: a stream of events is one as well
+        self.idle_since = trio.current_time()
 
     async def send_all(self, data: bytes) -> None:
         with trio.move_on_after(self._send_seconds) as scope:
@@ -159,10 +162,24 @@ class _Wire:
         """Close at once: whatever waits on the socket ends now, shielded or not."""
         self.socket.close()
 
+    @contextlib.contextmanager
+    def busy(self) -> Iterator[None]:
+        """Count one request while it is being answered."""
+        self.requests += 1
+        try:
+            yield
+        finally:
+            self.requests -= 1
+            self.idle_since = trio.current_time()
+
 
 @attrs.define
 class Door:
-    """One listening socket, its app, and the connections that are open on it."""
+    """One listening socket, its app, and the connections that are open on it.
+
+    When all places are taken, a newcomer gets that of the connection which has been idle longest,
+    not being in the middle of a request. Only while all are busy is the newcomer turned away.
+    """
 
     name: str
     listener: socket.socket
@@ -194,7 +211,7 @@ class Door:
 
     async def _connection(self, stream: trio.SocketStream) -> None:
         wire = _Wire(stream, self.limits.send_seconds)
-        if len(self._live) >= self.limits.connections:
+        if not self._make_room():
             wire.shut()
             return
         self._live.add(wire)
@@ -209,6 +226,17 @@ class Door:
             self._live.discard(wire)
             wire.shut()
 
+    def _make_room(self) -> bool:
+        if len(self._live) < self.limits.connections:
+            return True
+        idle = [wire for wire in self._live if not wire.requests]
+        if not idle:
+            return False
+        longest = min(idle, key=lambda wire: wire.idle_since)
+        self._live.discard(longest)
+        longest.shut()
+        return True
+
     async def _speak(self, wire: _Wire, scope: trio.CancelScope) -> None:
         from hypercorn.app_wrappers import ASGIWrapper
         from hypercorn.trio.tcp_server import TCPServer
@@ -219,7 +247,11 @@ class Door:
             wire.shut()
             scope.cancel()
 
-        app: Any = ASGIWrapper(self.app)  # type: ignore[arg-type]
+        async def answer(request: Scope, receive: Receive, send: Send) -> None:
+            with wire.busy():
+                await self.app(request, receive, send)
+
+        app: Any = ASGIWrapper(answer)  # type: ignore[arg-type]
         stream: Any = wire
         state = ConnectionState({"drop": drop})
         await TCPServer(app, self._config, WorkerContext(None), state, stream).run()

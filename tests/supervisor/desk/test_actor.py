@@ -109,7 +109,35 @@ async def test_the_token_becomes_a_cookie_that_opens(
     assert cookie.startswith(f"vivero_{running.port}=")
     assert "HttpOnly" in cookie
     assert "SameSite=strict" in cookie
+    assert "Path=/;" in cookie
+    assert "Domain" not in cookie
+    (age,) = [part for part in cookie.split("; ") if part.startswith("Max-Age=")]
+    assert 7 * 86_400 <= int(age.partition("=")[2]) <= 400 * 86_400
     assert (await client.get("/api/status")).status_code == 200
+
+
+async def test_a_wrong_token_does_not_disturb_who_has_signed_in(
+    running: Any, client: httpx2.AsyncClient
+) -> None:
+    assert (await client.post("/api/session", json={"token": running.token})).status_code == 204
+    answer = await client.post("/api/session", json={"token": "a" * 43})
+    assert answer.status_code == 401
+    assert "set-cookie" not in answer.headers
+    assert (await client.get("/")).status_code == 200
+    assert (await client.post("/api/session", json={"token": running.token})).status_code == 204
+    assert (await client.get("/")).status_code == 200
+
+
+async def test_the_cookie_outlives_a_restart_on_the_same_port(start_api: Any) -> None:
+    async with start_api() as running, httpx2.AsyncClient(trust_env=False) as client:
+        port = running.port
+        await client.post(f"{running.url}/api/session", json={"token": running.token})
+        cookies = dict(client.cookies)
+    async with (
+        start_api(port=port) as running,
+        httpx2.AsyncClient(trust_env=False, cookies=cookies) as client,
+    ):
+        assert (await client.get(f"{running.url}/api/status")).status_code == 200
 
 
 @pytest.mark.parametrize("token", ["", "x", None, 3, ["x"]])
@@ -180,6 +208,25 @@ async def test_another_sites_page_cannot_embed_us_but_may_link(
     assert (await client.get("/api/status", headers=image)).status_code == 403
     link = {"sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate"}
     assert (await client.get("/", headers=link)).status_code == 401
+
+
+async def test_browsers_are_answered_in_their_language_and_programs_in_the_workspaces(
+    running: Any, client: httpx2.AsyncClient
+) -> None:
+    async def error(accept: str, **more: str) -> str:
+        answer = await client.get("/nada", headers={"accept-language": accept, **more})
+        return str(answer.json()["error"])
+
+    known = bearer(running)
+    assert await error("en-GB, en;q=0.9", **known) == "no such thing"
+    assert await error("fr", **known) == "no existe"
+    assert await error("es", **known) == "no existe"
+    assert "missing or wrong token" in await error("en")
+    assert "host not allowed" in await error("en", host="evil.example")
+    transport = httpx2.AsyncHTTPTransport(uds=str(running.places.socket))
+    async with httpx2.AsyncClient(transport=transport, base_url="http://v") as program:
+        answer = await program.get("/nada", headers={"accept-language": "en"})
+        assert answer.json()["error"] == "no existe"
 
 
 async def test_web_sockets_are_refused(running: Any) -> None:
@@ -292,18 +339,45 @@ async def test_two_hundred_idle_connections_cost_nobody_anything(
         await stream.aclose()
 
 
-async def test_more_connections_than_allowed_are_closed_at_once(start_api: Any) -> None:
+async def test_a_full_door_gives_up_whoever_has_been_idle_longest(start_api: Any) -> None:
     async with start_api(limits=Limits(connections=3)) as running:
-        held = [await trio.open_tcp_stream("127.0.0.1", running.port) for _ in range(3)]
+        held = []
+        for _ in range(3):
+            held.append(await trio.open_tcp_stream("127.0.0.1", running.port))
+            await trio.testing.wait_all_tasks_blocked(0.01)
+        await held[0].send_all(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        await read_until(held[0], b"ok\n")  # now the second is the one that waits longest
         await trio.testing.wait_all_tasks_blocked(0.01)
-        stream = await trio.open_tcp_stream("127.0.0.1", running.port)
-        async with stream:
-            await peer_closes(stream)
+        assert b" 200 " in await raw(
+            running.port, "GET /healthz HTTP/1.1\nHost: localhost\nConnection: close\n\n"
+        )
+        assert await peer_closes(held[1]) == b""
+        for stream in (held[0], held[2]):
+            await stream.send_all(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            await read_until(stream, b"ok\n")
+        for stream in held:
+            await stream.aclose()
+
+
+async def test_no_request_is_cut_off_for_a_newcomer(start_api: Any) -> None:
+    async with start_api(limits=Limits(connections=2)) as running:
+        stream = await listen(running.port, running.token)
+        await read_until(stream, b"hello")
+        slow = await trio.open_tcp_stream("127.0.0.1", running.port)
+        head = b"POST /api/session HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\n"
+        await slow.send_all(head + b"{")
+        await trio.testing.wait_all_tasks_blocked(0.01)
+        newcomer = await trio.open_tcp_stream("127.0.0.1", running.port)
+        assert await peer_closes(newcomer) == b""
         transport = httpx2.AsyncHTTPTransport(uds=str(running.places.socket))
         async with httpx2.AsyncClient(transport=transport, base_url="http://v") as client:
             assert (await client.get("/healthz")).status_code == 200
-        for stream in held:
-            await stream.aclose()
+        await slow.send_all(b"}")
+        await read_until(slow, b" 401 ")
+        running.office.add("@ana", "hola")
+        await read_until(stream, b"hola")
+        for one in (stream, slow, newcomer):
+            await one.aclose()
 
 
 # -- event streams --------------------------------------------------------------------------------

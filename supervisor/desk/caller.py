@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import click
 
+from config.problems import Problem
 from config.workspace import Workspace, default_workspace
 from supervisor.desk.client import Client, NoAnswer, NoSupervisor, Refused
 from supervisor.desk.render import clean
@@ -93,8 +94,7 @@ class Caller:
             self.complain(f"agentctl: {text}")
             for problem in errors:
                 if problem.get("file"):
-                    where = "{file}:{line}:{col}: {key}: {message}".format_map(problem)
-                    self.complain(f"  {where}")
+                    self.complain(f"  {Problem(**problem)}")
         return code
 
 

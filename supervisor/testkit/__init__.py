@@ -6,6 +6,7 @@ Sweep your own agents and tools with it; the replay model is a provider of the c
 
 from __future__ import annotations
 
+from supervisor.testkit.calls import tool_context
 from supervisor.testkit.clock import VirtualClock
 from supervisor.testkit.crashes import Crash, CrashLog, all_crash_points, armed, kill_now, recorded
 from supervisor.testkit.house import FakeRoom, TestHouse, make_workspace, open_house
@@ -27,4 +28,5 @@ __all__ = [
     "run_in_order",
     "seeded_order",
     "sweep_orders",
+    "tool_context",
 ]

@@ -3,7 +3,7 @@
 import { get } from "./api.js";
 import { el, find, keyed, setAttr, setData, setText, visible } from "./dom.js";
 import { t, TEXTS } from "./texts.js";
-import { full, moment, relative, tick, zoneName } from "./time.js";
+import { elsewhere, full, moment, relative, tick, zoneName } from "./time.js";
 
 const SHOWN = 100;
 
@@ -81,7 +81,7 @@ function updateSchedule(node, { cron, timezone, next, last }) {
 const word = (outcome) => (`outcome_${outcome}` in TEXTS.es ? t(`outcome_${outcome}`) : outcome);
 
 function when(name) {
-  return el(`p.${name}`, {}, el("time"), el("span.soon"), el("span.zone"));
+  return el(`p.${name}`, {}, el("time"), el("span.soon"), el("span.zone"), el("span.here"));
 }
 
 function instant(place, iso, zone) {
@@ -89,6 +89,7 @@ function instant(place, iso, zone) {
   const date = iso ? new Date(iso) : null;
   place.classList.toggle("never", !date);
   setText(find(".zone", place), date ? zoneName(zone) : "");
+  setText(find(".here", place), date && elsewhere(date, zone) ? t("here", { time: moment(date) }) : "");
   if (!date) {
     setText(time, t("never"));
     setAttr(time, "datetime", null);

@@ -53,4 +53,10 @@ function result(answer, text) {
   throw new Failure(value?.error ?? `HTTP ${answer.status}`, answer.status, value?.errors ?? []);
 }
 
+// Hands the token in for the cookie; whether it was the right one.
+export async function signIn(token) {
+  const answer = await fetch("/api/session", { method: "POST", body: JSON.stringify({ token }) });
+  return answer.ok;
+}
+
 export const roomPath = (room) => `/api/rooms/${encodeURIComponent(room)}/messages`;

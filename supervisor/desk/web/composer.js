@@ -13,6 +13,7 @@ export class Composer {
   #callable = find("#callable");
   #agents = [];
   #offers;
+  #held = false; // a text was to be sent and could not
   #on;
 
   // `on.say(text)` returns false when it could not be taken: the text then stays.
@@ -29,6 +30,12 @@ export class Composer {
 
   focus() {
     this.#text.focus({ preventScroll: true });
+  }
+
+  // After an answer to what kept a text from being sent.
+  resume() {
+    this.focus();
+    if (this.#held) this.#send();
   }
 
   get empty() {
@@ -78,6 +85,7 @@ export class Composer {
   }
 
   #edited() {
+    this.#held = false;
     this.complain("");
     this.#offers.look();
     if (CSS.supports("field-sizing", "content")) return;
@@ -89,7 +97,8 @@ export class Composer {
     const text = this.#text.value;
     if (!text.trim()) return;
     if ([...text].length > LIMIT) return this.complain(t("too_long", { limit: LIMIT }));
-    if (!this.#on.say(text)) return;
+    this.#held = !this.#on.say(text);
+    if (this.#held) return;
     this.#text.value = "";
     this.#edited();
     this.focus();

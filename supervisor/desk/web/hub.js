@@ -45,14 +45,17 @@ export class Hub {
     return { room, self: this.person.self, pending, live: this.live, hasOlder };
   }
 
+  // Something may be missing in every room until its history is read again.
+  doubt() {
+    for (const room of this.rooms.values()) room.doubt();
+  }
+
   // Reads the rooms anew, the shown one first: at the start, and when something may be missing.
   async refresh() {
     this.rooms = withRooms(this.rooms, await get("/api/rooms"));
     this.ready = true;
-    for (const room of this.rooms.values()) {
-      room.readTs ??= this.#marks[room.id] ?? null;
-      room.doubt();
-    }
+    for (const room of this.rooms.values()) room.readTs ??= this.#marks[room.id] ?? null;
+    this.doubt();
     if (!this.room) this.choose(this.#firstRoom());
     else await this.#load(this.room);
     this.#on.rooms();
@@ -148,7 +151,8 @@ export class Hub {
       this.#seen();
       this.#on.changed(first ? 0 : fresh.length, false);
     } catch (failure) {
-      if (room.id === this.shown) this.#on.lost(failure);
+      if (room.id === this.shown && failure.status) this.#on.lost(failure);
+      if (failure.passing) setTimeout(() => room.loaded || this.#load(room), 2000);
     }
   }
 

@@ -1,11 +1,11 @@
 // The page: joins the stream, the rooms, the panels and the keys together.
 
-import { get, onSignedOut } from "./api.js";
+import { get, onSignedOut, signIn } from "./api.js";
 import { Agenda } from "./agenda.js";
 import { Composer } from "./composer.js";
 import { Header } from "./header.js";
 import { Hub } from "./hub.js";
-import { Batch, Panel } from "./panels.js";
+import { Batch, oneAtATime, Panel } from "./panels.js";
 import { Person } from "./person.js";
 import { RoomHead } from "./roomhead.js";
 import { RoomList } from "./rooms.js";
@@ -25,7 +25,7 @@ const why = new Why((eventId) => {
   views.show("talk");
   return talk.show(eventId);
 });
-const person = new Person(() => hub.renamed());
+const person = new Person({ changed: () => hub.renamed(), entered: () => composer.resume() });
 const composer = new Composer({ say });
 const talk = new Talk({
   why: (line) => why.open(line),
@@ -104,25 +104,25 @@ const stream = new Stream("/api/events?topics=rooms/*,supervision", {
     else if (type === "supervision") supervision.soon();
     else if (type === "gap" || !opened) {
       opened = true;
-      everything.now();
+      hub.doubt();
+      lookAgain();
     }
   },
   state(state) {
     header.state(state);
     hub.setLive(state === "live");
+    if (state !== "waiting") Panel.letAsk(state === "live");
   },
 });
 
 // What was said between two looks at the rooms is found by looking again.
-const everything = new Panel(async () => {
-  supervision.soon();
-  times.soon();
+const lookAgain = oneAtATime(async () => {
   try {
     await hub.refresh();
   } catch (failure) {
-    if (failure.status !== 401) setTimeout(() => everything.now(), 1000);
+    if (failure.status !== 401) setTimeout(lookAgain, 1000);
   }
-}, Infinity, 0);
+});
 
 async function about() {
   try {
@@ -134,6 +134,16 @@ async function about() {
   }
 }
 
+// The printed address, opened where we are signed in or pasted where we were signed out.
+async function readAddress() {
+  const token = new URLSearchParams(location.hash.slice(1)).get("token");
+  if (!token) return;
+  history.replaceState(null, "", location.pathname);
+  if (await signIn(token)) location.reload();
+}
+
+addEventListener("hashchange", readAddress);
+if (location.hash) history.replaceState(null, "", location.pathname);
 onSignedOut(() => stream.end());
 document.addEventListener("visibilitychange", () => hub.renamed());
 startTicking();
@@ -142,5 +152,5 @@ stream.run();
 about();
 supervision.now();
 times.now();
-everything.now();
+lookAgain();
 composer.focus();

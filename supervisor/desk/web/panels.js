@@ -1,20 +1,47 @@
 // Asking for what a panel shows: soon after news, every so often, never twice at once.
 
+// Runs `work` once at a time; what asks meanwhile shares one more run.
+export function oneAtATime(work) {
+  let running = false;
+  let again = false;
+  return async function run() {
+    again = running;
+    if (running) return;
+    running = true;
+    try {
+      do {
+        again = false;
+        await work();
+      } while (again);
+    } finally {
+      running = false;
+    }
+  };
+}
+
 export class Panel {
-  #busy = false;
-  #again = false;
+  static #asking = true;
+  static #all = [];
   #timer = 0;
   #due = 0;
+  #run;
 
   // `read()` is awaited; `every` milliseconds while the page is seen, `settle` after news.
   constructor(read, every, settle) {
-    this.read = read;
     this.every = every;
     this.settle = settle;
+    this.#run = oneAtATime(read);
+    Panel.#all.push(this);
     document.addEventListener("visibilitychange", () => this.soon());
   }
 
-  // News: read once they have settled. A read under way is followed by another.
+  // Without a server that answers us there is nothing to ask; with one, all have something to ask.
+  static letAsk(wanted) {
+    Panel.#asking = wanted;
+    if (wanted) for (const panel of Panel.#all) panel.soon();
+  }
+
+  // News: read once they have settled.
   soon() {
     this.#plan(this.settle);
   }
@@ -22,23 +49,17 @@ export class Panel {
   async now() {
     clearTimeout(this.#timer);
     this.#due = 0;
-    if (this.#busy) {
-      this.#again = true;
-      return;
-    }
-    this.#busy = true;
+    if (!Panel.#asking) return;
     try {
-      await this.read();
+      await this.#run();
     } finally {
-      this.#busy = false;
-      this.#plan(this.#again ? this.settle : this.every);
-      this.#again = false;
+      this.#plan(this.every);
     }
   }
 
   // An earlier plan stands: a storm of news cannot put the reading off.
   #plan(wait) {
-    if (document.visibilityState === "hidden") return;
+    if (!Panel.#asking || document.visibilityState === "hidden") return;
     const due = performance.now() + wait;
     if (this.#due && this.#due <= due) return;
     clearTimeout(this.#timer);
@@ -47,7 +68,7 @@ export class Panel {
   }
 }
 
-// Collects items and hands them over together, once a frame; hidden pages have no frames.
+// Collects items and hands them over together, once a frame; a hidden page has no frames.
 export class Batch {
   #items = [];
   #planned = false;
@@ -59,20 +80,30 @@ export class Batch {
 
   add(item) {
     this.#items.push(item);
-    if (this.#items.length >= this.most) this.#run();
+    if (this.#items.length >= this.most) this.flush();
     else if (!this.#planned) this.#plan();
   }
 
-  #plan() {
-    this.#planned = true;
-    if (document.visibilityState === "visible") requestAnimationFrame(() => this.#run());
-    setTimeout(() => this.#run(), 250);
-  }
-
-  #run() {
-    this.#planned = false;
+  flush() {
     const items = this.#items;
     this.#items = [];
     if (items.length) this.apply(items);
+  }
+
+  // The timer is for hidden pages, and for a frame that never comes.
+  #plan() {
+    this.#planned = true;
+    const run = () => {
+      this.#planned = false;
+      this.flush();
+    };
+    if (document.visibilityState === "hidden") setTimeout(run, 250);
+    else {
+      const late = setTimeout(run, 250);
+      requestAnimationFrame(() => {
+        clearTimeout(late);
+        run();
+      });
+    }
   }
 }

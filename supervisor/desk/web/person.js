@@ -10,16 +10,17 @@ export class Person {
   #field = find("#person");
   #error = find("#person-error");
   #agents = new Set();
-  #changed;
+  #on;
 
-  constructor(changed) {
-    this.#changed = changed;
+  // `on.changed()`; `on.entered()`: the name was given with Enter, what waited for it can go on.
+  constructor(on) {
+    this.#on = on;
     this.#field.value = remembered();
     this.#field.addEventListener("change", () => this.#settle());
     this.#field.addEventListener("input", () => this.#complain(""));
     find("#who").addEventListener("submit", (event) => {
       event.preventDefault();
-      if (this.#settle()) find("#composer").focus();
+      if (this.#settle()) this.#on.entered();
     });
   }
 
@@ -35,7 +36,7 @@ export class Person {
 
   suggest(name) {
     if (!this.#field.value && name) this.#field.value = name;
-    this.#changed();
+    this.#on.changed();
   }
 
   setAgents(ids) {
@@ -56,7 +57,7 @@ export class Person {
     if (fault) return false;
     this.#field.value = name;
     remember(name);
-    this.#changed();
+    this.#on.changed();
     return true;
   }
 

@@ -23,6 +23,7 @@ const CLOCK = { hour: "2-digit", minute: "2-digit" };
 const DAY = { weekday: "short", day: "numeric", month: "short" };
 
 export const clock = (date, zone) => format(zone, CLOCK).format(date);
+export const exact = (date) => format(undefined, { dateStyle: "short", timeStyle: "medium" }).format(date);
 export const full = (date, zone) => format(zone, { dateStyle: "full", timeStyle: "long" }).format(date);
 export const dayKey = (date) => `${date.getFullYear()}-${date.getMonth()}-${date.getDate()}`;
 
@@ -33,6 +34,9 @@ export function moment(date, zone, now = new Date()) {
   const year = date.getFullYear() === now.getFullYear() ? {} : { year: "numeric" };
   return format(zone, { ...DAY, ...CLOCK, ...year }).format(date);
 }
+
+// Whether clocks there and here differ at that instant.
+export const elsewhere = (date, zone) => moment(date, zone, date) !== moment(date, undefined, date);
 
 export function dayName(date, now = new Date()) {
   const yesterday = new Date(now.getFullYear(), now.getMonth(), now.getDate() - 1);
@@ -70,8 +74,14 @@ function inUnits(seconds) {
 
 // "12 s", "3 min": how long something has been going on.
 export function age(seconds) {
-  const [unit, count] = inUnits(Math.max(0, seconds));
-  return new Intl.NumberFormat(region, { style: "unit", unit, unitDisplay: "short" }).format(count);
+  return measured(...inUnits(Math.max(0, seconds)));
+}
+
+// "0.3 s" too.
+export const duration = (seconds) => (seconds < 10 ? measured("second", Math.max(0, seconds)) : age(seconds));
+
+function measured(unit, count) {
+  return new Intl.NumberFormat(region, { style: "unit", unit, unitDisplay: "short", maximumFractionDigits: 1 }).format(count);
 }
 
 // The zone as people read it: "Europe/Madrid", not a browser's abbreviation of it.

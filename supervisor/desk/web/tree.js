@@ -60,8 +60,8 @@ export class Tree {
   #make(node) {
     const item = el("li.node", { data: { path: node.path, agent: node.agent } });
     const name = el("bdi.name", { text: visible(node.name) });
-    const line = el("div.line", {}, el("span.shape", { "aria-hidden": "true" }), name, el("span.state"), el("span.facts"));
-    item.append(line);
+    const line = el("div.line", {}, el("span.shape", { "aria-hidden": "true" }), name, el("span.state"));
+    item.append(line, el("p.facts"));
     if (node.agent) this.#makeAgent(item, line, node);
     if (node.agent) return item;
     item.append(el("p.last-error", { hidden: true }), el("ul.nodes"));
@@ -95,7 +95,7 @@ export class Tree {
     const list = find(":scope > .nodes", item);
     this.#list(list, node.children);
     list.hidden = node.children.length === 0;
-    if (node.path.endsWith("/agents") && node.children.length === 0) setText(find(".facts", item), t("no_agents"));
+    item.classList.toggle("leaf", list.hidden);
   }
 
   #updateAgent(item, node) {
@@ -150,8 +150,8 @@ function flat(node) {
   return [node, ...node.children.flatMap(flat)];
 }
 
-function facts(place, { generation, restarts, mailbox, agent }) {
-  const said = [];
+function facts(place, { path, generation, restarts, mailbox, agent, children }) {
+  const said = path === "root/agents" && children.length === 0 ? [["none", t("no_agents")]] : [];
   if (agent || generation > 1) said.push(["generation", t("generation", { n: generation })]);
   if (restarts > 0) said.push(["restarts", counted("restarts", restarts)]);
   if (mailbox > 0) said.push(["mailbox", counted("mailbox", mailbox)]);

@@ -5,7 +5,7 @@ import { el, find, visible } from "./dom.js";
 import { ruleSentence } from "./rules.js";
 import { STATES } from "./states.js";
 import { t } from "./texts.js";
-import { age, full, moment } from "./time.js";
+import { duration, exact, full, moment } from "./time.js";
 
 export class Why {
   #dialog = find("#why");
@@ -65,7 +65,7 @@ export class Why {
         ["hop", slot.hop],
         ["opened", opened && instant(opened)],
         ["closed", closed && instant(closed)],
-        ["took", opened && closed && age((closed - opened) / 1000)],
+        ["took", opened && closed && duration((closed - opened) / 1000)],
         ["said", slot.answers?.length ? slot.answers.map((id) => this.#link(id)) : null],
       ]),
     );
@@ -86,7 +86,7 @@ function quote(line) {
 }
 
 const code = (word) => el("code", { text: visible(word) });
-const instant = (date) => el("time", { datetime: date.toISOString(), title: full(date), text: moment(date) });
+const instant = (date) => el("time", { datetime: date.toISOString(), title: full(date), text: exact(date) });
 
 function ruleParts(rule) {
   const sentence = ruleSentence(rule);

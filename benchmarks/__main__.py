@@ -14,6 +14,7 @@ MODULES = (
     "supervision",
     "reloading",
     "startup",
+    "page",
 )  # each has rows(quick: bool) -> list[Row]
 
 

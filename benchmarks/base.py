@@ -35,10 +35,13 @@ class Baseline:
 
 @attrs.frozen
 class Row:
-    """One figure. `met` is None when the row has no budget or could not be judged."""
+    """One figure; `value` None: not measured, the note says why.
+
+    `met` is None when the row has no budget or could not be judged.
+    """
 
     name: str
-    value: float
+    value: float | None
     unit: str
     budget: str = ""
     met: bool | None = None

@@ -86,7 +86,8 @@ def _row(raw: Mapping[str, Any]) -> Row:
 
 def _cells(row: Row) -> tuple[str, str, str, str, str]:
     beside = ", ".join(_beside(baseline, row.unit) for baseline in row.baselines)
-    return row.name, f"{_figure(row.value)} {row.unit}", row.budget, MARKS[row.met], beside
+    measured = "not measured" if row.value is None else f"{_figure(row.value)} {row.unit}"
+    return row.name, measured, row.budget, MARKS[row.met], beside
 
 
 def _beside(baseline: Baseline, unit: str) -> str:

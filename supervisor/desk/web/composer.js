@@ -5,7 +5,7 @@ import { Offers } from "./offers.js";
 import { t } from "./texts.js";
 
 const LIMIT = 20_000;
-const CHIPS = 6;
+const CHIPS = 5;
 
 export class Composer {
   #text = find("#composer");

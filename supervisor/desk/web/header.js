@@ -20,6 +20,7 @@ export class Header {
   state(state) {
     const before = this.#connection.dataset.state;
     setData(this.#connection, "state", state);
+    setData(document.body, "connection", state);
     setText(find(".word", this.#connection), t(state));
     if (state === "signed-out") this.#signedOut();
     else if (state === "live") this.#quiet();

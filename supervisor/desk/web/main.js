@@ -6,6 +6,7 @@ import { Composer } from "./composer.js";
 import { Header } from "./header.js";
 import { Hub } from "./hub.js";
 import { Batch, oneAtATime, Panel } from "./panels.js";
+import { setWorkspace } from "./places.js";
 import { Person } from "./person.js";
 import { RoomHead } from "./roomhead.js";
 import { RoomList } from "./rooms.js";
@@ -18,6 +19,9 @@ import { startViews } from "./views.js";
 import { Why } from "./why.js";
 
 translatePage();
+
+// Where there is only a touch screen, focus would open its keyboard over half of the page.
+const keyboard = !matchMedia("(hover: none)").matches;
 
 const header = new Header();
 const views = startViews();
@@ -38,7 +42,7 @@ const talk = new Talk({
 const roomHead = new RoomHead();
 const roomList = new RoomList((id) => {
   hub.choose(id);
-  composer.focus();
+  if (keyboard) composer.focus();
 });
 const hub = new Hub(person, {
   opened: () => {
@@ -129,6 +133,7 @@ async function about() {
     const facts = await get("/api/about");
     person.suggest(facts.person);
     header.about(facts);
+    setWorkspace(facts.workspace);
   } catch {
     // The name can be written by hand.
   }
@@ -153,4 +158,4 @@ about();
 supervision.now();
 times.now();
 lookAgain();
-composer.focus();
+if (keyboard) composer.focus();

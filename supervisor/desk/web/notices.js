@@ -1,6 +1,7 @@
 // What an action came to, said once: good news goes away by itself, bad news when you close it.
 
 import { el, find, visible } from "./dom.js";
+import { placeOf, shortened } from "./places.js";
 import { t } from "./texts.js";
 
 const SHOWN = 8000;
@@ -18,7 +19,7 @@ export function complain(text, errors = []) {
 }
 
 function notice(spec, props, [text], errors = []) {
-  const node = el(spec, props, el("span.what", { text: visible(text) }));
+  const node = el(spec, props, el("span.what", { text: visible(shortened(text)) }));
   if (errors.length) node.append(el("ul", {}, ...errors.map(place)));
   node.append(el("button.shut", { type: "button", text: "×", "aria-label": t("close"), on: { click: () => node.remove() } }));
   const all = find("#notices");
@@ -27,7 +28,8 @@ function notice(spec, props, [text], errors = []) {
   return node;
 }
 
-function place({ file, line, col, key, message }) {
-  const where = [file, line || null, line ? col : null].filter((part) => part !== null && part !== "").join(":");
+function place(problem) {
+  const { key, message } = problem;
+  const where = placeOf(problem);
   return el("li", {}, el("code", { text: visible(where || key || "") }), ` ${visible(where && key ? `${key}: ${message}` : message)}`);
 }

@@ -13,9 +13,14 @@ export class RoomList {
     this.#choose = choose;
   }
 
+  #shown = null;
+
   draw(rooms, shown, self) {
     const items = rooms.length ? rooms : [null];
     keyed(this.#list, items, (room) => room?.id ?? "", (room) => this.#make(room), (node, room) => room && update(node, room, shown, self));
+    if (shown === this.#shown) return;
+    this.#shown = shown;
+    find("[aria-current]", this.#list)?.scrollIntoView({ block: "nearest", inline: "nearest" });
   }
 
   #make(room) {

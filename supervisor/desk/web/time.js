@@ -19,7 +19,7 @@ function made(timeZone, options) {
   }
 }
 
-const CLOCK = { hour: "2-digit", minute: "2-digit" };
+const CLOCK = { hour: "numeric", minute: "2-digit" };
 const DAY = { weekday: "short", day: "numeric", month: "short" };
 
 export const clock = (date, zone) => format(zone, CLOCK).format(date);

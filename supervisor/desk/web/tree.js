@@ -4,6 +4,7 @@ import { Failure, get, post } from "./api.js";
 import { el, find, hue, keyed, setAttr, setData, setText, visible } from "./dom.js";
 import { complain, say } from "./notices.js";
 import { STATES } from "./states.js";
+import { shortened } from "./places.js";
 import { counted, t } from "./texts.js";
 import { age, tick } from "./time.js";
 
@@ -60,11 +61,14 @@ export class Tree {
   #make(node) {
     const item = el("li.node", { data: { path: node.path, agent: node.agent } });
     const name = el("bdi.name", { text: visible(node.name) });
-    const line = el("div.line", {}, el("span.shape", { "aria-hidden": "true" }), name, el("span.state"));
-    item.append(line, el("p.facts"));
-    if (node.agent) this.#makeAgent(item, line, node);
-    if (node.agent) return item;
-    item.append(el("p.last-error", { hidden: true }), el("ul.nodes"));
+    const line = el("div.line", {}, el("span.shape", { "aria-hidden": "true" }), name);
+    item.append(line);
+    if (node.agent) {
+      this.#makeAgent(item, line, node);
+      return item;
+    }
+    line.append(el("span.state"));
+    item.append(el("p.facts"), el("p.last-error", { hidden: true }), el("ul.nodes"));
     return item;
   }
 
@@ -72,6 +76,8 @@ export class Tree {
     item.classList.add("agent", hue(node.agent));
     line.append(el("button", { type: "button", on: { click: () => this.#act(item.current) } }));
     item.append(
+      el("span.state"),
+      el("p.facts"),
       el("ul.turns"),
       el("details.last-error", { hidden: true }, el("summary", {}, el("b", { text: t("last_error") }), " ", el("span")), el("pre", { dir: "auto" })),
       el("details.parts", { hidden: true }, el("summary", { text: t("parts") }), el("ul.nodes")),
@@ -90,7 +96,7 @@ export class Tree {
 
   #updatePart(item, node) {
     const error = find(":scope > .last-error", item);
-    setText(error, node.last_error ? visible(node.last_error) : "");
+    setText(error, visible(shortened(node.last_error ?? "")));
     error.hidden = !node.last_error;
     const list = find(":scope > .nodes", item);
     this.#list(list, node.children);
@@ -152,7 +158,7 @@ function flat(node) {
 
 function facts(place, { path, generation, restarts, mailbox, agent, children }) {
   const said = path === "root/agents" && children.length === 0 ? [["none", t("no_agents")]] : [];
-  if (agent || generation > 1) said.push(["generation", t("generation", { n: generation })]);
+  if (generation > (agent ? 0 : 1)) said.push(["generation", t("generation", { n: generation })]);
   if (restarts > 0) said.push(["restarts", counted("restarts", restarts)]);
   if (mailbox > 0) said.push(["mailbox", counted("mailbox", mailbox)]);
   keyed(place, said, ([name]) => name, ([name]) => el(`span.${name}`), (node, [, text]) => setText(node, text));
@@ -168,7 +174,7 @@ function turnText({ room, age_s: seconds }) {
 
 function lastError(details, error) {
   details.hidden = !error;
-  const text = visible(error ?? "");
+  const text = visible(shortened(error ?? ""));
   const first = text.split("\n", 1)[0];
   const short = first.length > LONG ? `${first.slice(0, LONG)}…` : first;
   setText(find("summary span", details), short);

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Api", "Drains", "Places"]
 
-_APP, _PROTOCOL = "supervisor.desk.api", "hypercorn.trio.tcp_server"
+_APP, _PROTOCOL = "supervisor.desk.api", "supervisor.desk.protocol"
 
 
 @attrs.frozen

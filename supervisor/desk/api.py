@@ -61,9 +61,10 @@ class Desk:
         self._port = port
         self._assets = assets
         self._asked = Asked(office, limits, texts)
-        self._router = Router(self._routes(), redirect_slashes=False)
+        self._router = Router(self.routes(), redirect_slashes=False)
 
-    def _routes(self) -> list[Route]:
+    def routes(self) -> list[Route]:
+        """Return every endpoint; on TCP `Guard` stands before all of them."""
         room = "/api/rooms/{room:path}/messages"
         return [
             Route("/", self.page),

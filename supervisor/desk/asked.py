@@ -42,7 +42,8 @@ class Asked:
 
     async def body(self, request: Request, keys: set[str]) -> dict[str, Any]:
         """Return the JSON object of a body; a key that is none of `keys` is refused."""
-        data = await read_body(request.receive, self._limits, self._texts)
+        declared = request.headers.get("content-length")
+        data = await read_body(request.receive, self._limits, self._texts, declared)
         try:
             body = decode_object(data)
         except BadJson:

@@ -56,6 +56,8 @@ _CAREFUL = (
     (b"referrer-policy", b"no-referrer"),
     (b"cross-origin-resource-policy", b"same-origin"),
 )
+# What is counted by name: a stranger must not be able to make up series without end.
+_METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 _DEFAULTS = (
     (b"cache-control", b"no-store"),
     (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"),
@@ -150,7 +152,8 @@ class Boundary:
             scope["state"]["drop"]()
         finally:
             route = getattr(scope.get("endpoint"), "__name__", "other")
-            self._count(scope["method"], route, exchange.status)
+            method = scope["method"] if scope["method"] in _METHODS else "other"
+            self._count(method, route, exchange.status)
 
     async def _answer(self, scope: Scope, exchange: _Exchange) -> None:
         try:
@@ -235,11 +238,22 @@ class _Exchange:
                 left -= len((await self.receive()).get("body", b""))
 
 
-async def read_body(receive: Receive, limits: Limits, texts: Texts) -> bytes:
+async def read_body(
+    receive: Receive, limits: Limits, texts: Texts, declared: str | None = None
+) -> bytes:
     """Return the whole body of a request, at most `limits.body_bytes`, within `body_seconds`.
 
-    Raises OfficeError: 413 too big, 408 too slow, 400 when the peer left in the middle.
+    `declared`: its Content-Length; one that is too big is not even read. Raises OfficeError: 413
+    too big, 408 too slow, 400 when the peer left in the middle.
     """
+    too_big = OfficeError(texts("too_big", limit=limits.body_bytes), 413)
+    if (
+        declared
+        and declared.isdecimal()
+        and len(declared) < 20
+        and int(declared) > limits.body_bytes
+    ):
+        raise too_big
     body = bytearray()
     with trio.move_on_after(limits.body_seconds):
         while True:
@@ -248,7 +262,7 @@ async def read_body(receive: Receive, limits: Limits, texts: Texts) -> bytes:
                 raise OfficeError(texts("bad_request"), 400)
             body += message.get("body", b"")
             if len(body) > limits.body_bytes:
-                raise OfficeError(texts("too_big", limit=limits.body_bytes), 413)
+                raise too_big
             if not message.get("more_body", False):
                 return bytes(body)
     raise OfficeError(texts("too_slow"), 408)

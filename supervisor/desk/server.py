@@ -15,7 +15,7 @@ import stat
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import attrs
 import structlog
@@ -24,6 +24,9 @@ import trio
 from supervisor.desk.boundary import App, Limits, Receive, Scope, Send
 from supervisor.desk.security import is_loopback
 from supervisor.desk.texts import Texts
+
+if TYPE_CHECKING:
+    from hypercorn.config import Config
 
 __all__ = [
     "DEFAULT_PORT",
@@ -38,7 +41,10 @@ __all__ = [
 
 DEFAULT_PORT = 8470
 _PORTS_TO_TRY = 100
-_BACKLOG = 128
+_BACKLOG = 1024
+_SEND_BYTES = (
+    128 << 10
+)  # left to itself the kernel keeps megabytes for each peer that does not read
 
 _log = structlog.get_logger("desk")
 
@@ -186,11 +192,7 @@ class Door:
     app: App
     limits: Limits
     _live: set[_Wire] = attrs.field(factory=set, init=False)
-    _config: Any = attrs.field(init=False)
-
-    @_config.default
-    def _make_config(self) -> Any:
-        return _quiet_config(self.limits)
+    _config: Config | None = attrs.field(default=None, init=False)
 
     async def serve(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Accept until cancelled; a cancel closes every connection, whatever it is doing."""
@@ -210,6 +212,7 @@ class Door:
                 wire.shut()
 
     async def _connection(self, stream: trio.SocketStream) -> None:
+        stream.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SEND_BYTES)
         wire = _Wire(stream, self.limits.send_seconds)
         if not self._make_room():
             wire.shut()
@@ -238,10 +241,7 @@ class Door:
         return True
 
     async def _speak(self, wire: _Wire, scope: trio.CancelScope) -> None:
-        from hypercorn.app_wrappers import ASGIWrapper
-        from hypercorn.trio.tcp_server import TCPServer
-        from hypercorn.trio.worker_context import WorkerContext
-        from hypercorn.typing import ConnectionState
+        from supervisor.desk.protocol import quiet_config, speak
 
         def drop() -> None:
             wire.shut()
@@ -251,19 +251,5 @@ class Door:
             with wire.busy():
                 await self.app(request, receive, send)
 
-        app: Any = ASGIWrapper(answer)  # type: ignore[arg-type]
-        stream: Any = wire
-        state = ConnectionState({"drop": drop})
-        await TCPServer(app, self._config, WorkerContext(None), state, stream).run()
-
-
-def _quiet_config(limits: Limits) -> Any:
-    """Return hypercorn's settings: quiet (the boundary logs), with our deadlines."""
-    from hypercorn.config import Config
-
-    config = Config()
-    config.errorlog = None
-    config.include_server_header = False
-    config.keep_alive_timeout = limits.header_seconds
-    config.h2_max_concurrent_streams = 16
-    return config
+        self._config = self._config or quiet_config(self.limits)
+        await speak(answer, self._config, wire, drop)

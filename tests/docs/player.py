@@ -14,8 +14,8 @@ The blocks a page may have:
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from pathlib import Path
+from collections.abc import Callable, Sequence
+from pathlib import Path, PurePath
 
 import attrs
 
@@ -44,9 +44,22 @@ def play(page: Path, checkout: Path) -> int:
         for block in blocks:
             player.play(block, page.name)
         player.leave()
-        return len(blocks)
     finally:
         player.close()
+    _all_used(blocks, page.name)
+    return len(blocks)
+
+
+def _all_used(blocks: Sequence[Block], page: str) -> None:
+    """Raise PageFault for a Python file that no command and no configuration names afterwards."""
+    for index, block in enumerate(blocks):
+        path = PurePath(block.title)
+        names = (str(path), path.name, f"{path.parent}\n")
+        later = "\n".join(b.text for b in blocks[index + 1 :] if b.kind in ("bash", "yaml"))
+        earlier = "\n".join(b.text for b in blocks[:index] if b.kind == "yaml")
+        known = any(name in f"{later}\n{earlier}\n" for name in names) or path.stem == "conftest"
+        if block.kind == "python" and not known:
+            raise PageFault(f"{page}:{block.line}: nothing runs {path}")
 
 
 @attrs.define
@@ -61,7 +74,7 @@ class Player:
         """Do what one block says. Raises PageFault."""
         try:
             self._action(block)(block)
-        except (PageFault, TerminalFault, ValueError) as error:
+        except (PageFault, TerminalFault, ValueError, SyntaxError) as error:
             raise PageFault(f"{page}:{block.line}: {error}") from None
 
     def _action(self, block: Block) -> Callable[[Block], None]:

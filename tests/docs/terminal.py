@@ -72,9 +72,12 @@ class Terminal:
         return output
 
     def begin(self, command: str) -> None:
-        """Type a command and leave it running in the foreground."""
+        """Type a command and leave it running. Raises TerminalFault for what bash cannot read."""
         if self.foreground is not None:
             raise TerminalFault(f"{self.foreground!r} still runs here: nobody can type {command!r}")
+        checked = subprocess.run(["bash", "-n", "-c", command], capture_output=True, text=True)
+        if checked.returncode != 0:
+            raise TerminalFault(f"$ {command}\n{checked.stderr}")
         assert self._bash.stdin is not None
         with self._news:
             self._begin = len(self._output)

@@ -68,10 +68,14 @@ export class Panel {
   }
 }
 
-// Collects items and hands them over together, once a frame; a hidden page has no frames.
+const SHARE = 3; // of this many equal parts of time, applying takes one
+
+// Collects items and hands them over together, once a frame, or more seldom when that takes long:
+// a flood must leave time for a person's keys. A hidden page has no frames.
 export class Batch {
   #items = [];
   #planned = false;
+  #free = 0; // not before this instant
 
   constructor(apply, most = 5000) {
     this.apply = apply;
@@ -87,23 +91,20 @@ export class Batch {
   flush() {
     const items = this.#items;
     this.#items = [];
+    const began = performance.now();
     if (items.length) this.apply(items);
+    this.#free = performance.now() + (performance.now() - began) * SHARE;
   }
 
-  // The timer is for hidden pages, and for a frame that never comes.
   #plan() {
     this.#planned = true;
     const run = () => {
       this.#planned = false;
       this.flush();
     };
+    const busy = this.#free - performance.now();
     if (document.visibilityState === "hidden") setTimeout(run, 250);
-    else {
-      const late = setTimeout(run, 250);
-      requestAnimationFrame(() => {
-        clearTimeout(late);
-        run();
-      });
-    }
+    else if (busy > 0) setTimeout(run, busy);
+    else requestAnimationFrame(run);
   }
 }

@@ -12,26 +12,19 @@ export class EventParser {
     const text = this.#unsplit(piece);
     const done = [];
     let start = 0;
-    for (let at = start; at < text.length; at += 1) {
-      const char = text[at];
-      if (char !== "\n" && char !== "\r") continue;
-      this.#line(this.#rest + text.slice(start, at), done);
+    for (const end of text.matchAll(/\r\n|\n|\r/g)) {
+      this.#line(this.#rest + text.slice(start, end.index), done);
       this.#rest = "";
-      if (char === "\r") {
-        if (at + 1 === text.length) this.#skipNewline = true;
-        else if (text[at + 1] === "\n") at += 1;
-      }
-      start = at + 1;
+      start = end.index + end[0].length;
     }
+    if (piece !== "") this.#skipNewline = text.endsWith("\r");
     this.#rest += text.slice(start);
     return done;
   }
 
   // A "\r\n" cut in two is one line end.
   #unsplit(piece) {
-    if (!this.#skipNewline || piece === "") return piece;
-    this.#skipNewline = false;
-    return piece[0] === "\n" ? piece.slice(1) : piece;
+    return this.#skipNewline && piece[0] === "\n" ? piece.slice(1) : piece;
   }
 
   #line(line, done) {

@@ -13,7 +13,8 @@ export class Room {
     this.events = []; // oldest first, at most KEPT
     this.known = new Set();
     this.loaded = false; // whether `events` follow on a history that was read
-    this.waiting = []; // live events that arrived before the history
+    this.sure = []; // while they do not: what was known before the doubt,
+    this.since = []; // and what arrived live after it
     this.readTs = null; // all up to this instant was seen
   }
 
@@ -23,10 +24,7 @@ export class Room {
 
   // Takes live events; returns those that are new.
   add(lines) {
-    if (!this.loaded) {
-      this.waiting = [...this.waiting, ...lines].slice(-KEPT);
-      return [];
-    }
+    if (!this.loaded) this.since = [...this.since, ...lines].slice(-KEPT);
     const fresh = [];
     for (const line of lines) {
       if (this.known.has(line.event_id)) continue;
@@ -40,18 +38,19 @@ export class Room {
   // Takes the newest lines as the server has them, and what arrived meanwhile; returns the new ones.
   load(history) {
     const before = this.known;
-    this.#keep(merged(this.events, history));
+    this.#keep(merged(this.loaded ? this.events : this.sure, history));
     this.loaded = true;
-    const waiting = this.waiting;
-    this.waiting = [];
     const oldest = history[0]?.ts ?? 0;
-    this.add(waiting.filter((line) => line.ts >= oldest));
+    this.add(this.since.filter((line) => line.ts >= oldest));
+    this.since = [];
     return this.events.filter((line) => !before.has(line.event_id));
   }
 
   // What is shown may have holes now: the next history mends them.
   doubt() {
+    if (!this.loaded) return;
     this.loaded = false;
+    this.sure = this.events;
   }
 
   unread(self) {

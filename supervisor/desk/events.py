@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import trio
 
 from supervisor.desk.boundary import Limits, Receive, Scope, Send, TooSlow
-from supervisor.desk.feed import Feed, Lagged, Reader
+from supervisor.desk.feed import KEPT, Feed, Lagged, Reader
 
 __all__ = ["BURST", "WRITES_A_SECOND", "EventStream"]
 
@@ -31,7 +31,7 @@ class EventStream:
     """Answer with the happenings of `topics` that come after the id `since` (None: from now on).
 
     The first event is `hello`, or `gap` when `since` is unknown or too old: some may be missing,
-    and all that the ring still holds follows. Each event's type is its topic, its id `BOOT.NUMBER`.
+    and the latest that the ring holds follow. Each event's type is its topic, its id `BOOT.NUMBER`.
     """
 
     def __init__(
@@ -47,7 +47,7 @@ class EventStream:
             return "hello", self._feed.last
         number = self._feed.number(since)
         if number is None or number < self._feed.oldest():
-            return "gap", self._feed.oldest()
+            return "gap", max(self._feed.oldest(), self._feed.last - KEPT)
         return "hello", number
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

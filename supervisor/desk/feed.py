@@ -7,7 +7,7 @@ them: what nobody reads costs no encoding.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import attrs
@@ -19,10 +19,10 @@ from supervisor.desk.office import Office
 __all__ = ["TOPICS", "Entry", "Feed", "Lagged", "Reader", "matches"]
 
 TOPICS = ("rooms/*", "supervision")
-CAPACITY = 16_384  # three seconds at 5 000/s; about 12 MB of short messages once all are encoded
-KEPT, KEPT_SECONDS = 1024, 10.0  # beyond so many, only what is younger stays
+CAPACITY = 16_384  # three seconds at 5 000/s, then about 12 MB of short messages
+KEPT, KEPT_SECONDS = 1024, 10.0  # so many stay, whatever their age; others until the next look
 _TOPICS_KNOWN = 1024  # that one reader remembers to want, or not
-_STRETCH = 512  # of unwanted ones that it passes without letting others run
+_STRETCH = 512  # that are passed or let go without letting others run
 
 
 class Lagged(Exception):
@@ -31,11 +31,10 @@ class Lagged(Exception):
 
 @attrs.define(eq=False)
 class Entry:
-    """One happening, from `at` (seconds of the feed's clock). `event` is None once encoded."""
+    """One happening; `event` is None once it is encoded."""
 
     number: int
     topic: str
-    at: float
     event: Any
     _frame: bytes | None = None
 
@@ -60,16 +59,13 @@ def matches(topic: str, patterns: Iterable[str]) -> bool:
 class Feed:
     """The last `capacity` happenings of the bus, each with an id `BOOT.NUMBER`.
 
-    The boot part is random per feed, so that an id kept from before a restart is recognised. Of
-    more than `KEPT` it forgets those older than `KEPT_SECONDS`, as new ones come.
+    The boot part is random per feed, so that an id kept from before a restart is recognised. While
+    it runs, what a flood has left is let go after a while, all but the last `KEPT`.
     """
 
-    def __init__(
-        self, capacity: int = CAPACITY, clock: Callable[[], float] = trio.current_time
-    ) -> None:
+    def __init__(self, capacity: int = CAPACITY) -> None:
         self._boot = secrets.token_hex(4)
         self._ring: list[Entry | None] = [None] * capacity
-        self._clock = clock
         self._last = 0
         self._oldest = 0
         self._sleepers: dict[Reader, None] = {}  # in the order in which they fell asleep
@@ -94,20 +90,23 @@ class Feed:
     def add(self, topic: str, event: Any) -> None:
         """Append a happening and wake the readers that want it. Never waits, encodes nothing."""
         self._last = number = self._last + 1
-        now = self._clock()
-        self._ring[number % len(self._ring)] = Entry(number, topic, now, event)
-        self._oldest = max(self._oldest, number - len(self._ring))
-        self._forget(now - KEPT_SECONDS)
-        for reader in tuple(self._sleepers):
-            reader.heed(topic, number)
-
-    def _forget(self, before: float) -> None:
-        """Let go of two at most: after a flood as many leave as come, in no one's way."""
-        for _ in range(2):
-            if self._last - self._oldest <= KEPT or self.held(self._oldest + 1).at >= before:
-                return
+        self._ring[number % len(self._ring)] = Entry(number, topic, event)
+        if number - self._oldest > len(self._ring):
             self._oldest += 1
-            self._ring[self._oldest % len(self._ring)] = None
+        if self._sleepers:
+            for reader in tuple(self._sleepers):
+                reader.heed(topic, number)
+
+    def forget(self, number: int) -> bool:
+        """Let go of what came up to a number, all but the last `KEPT`; True if more is to go.
+
+        It stops after a stretch, so that others may run.
+        """
+        goal = min(number, self._last - KEPT)
+        for old in range(self._oldest + 1, min(goal, self._oldest + _STRETCH) + 1):
+            self._ring[old % len(self._ring)] = None
+            self._oldest = old
+        return self._oldest < goal
 
     def oldest(self) -> int:
         """Return the number before the oldest happening still held: reading from it gives all."""
@@ -131,6 +130,7 @@ class Feed:
         async with trio.open_nursery() as nursery:
             for topic in TOPICS:
                 await nursery.start(self._copy, office, topic)
+            nursery.start_soon(self._tidy)
             task_status.started()
 
     async def _copy(
@@ -141,6 +141,13 @@ class Feed:
             async for name, event in subscription:
                 self.add(name, event)
         raise RuntimeError(f"the subscription to {topic} ended")
+
+    async def _tidy(self) -> None:
+        while True:
+            seen = self._last
+            await trio.sleep(KEPT_SECONDS)
+            while self.forget(seen):
+                await trio.lowlevel.checkpoint()
 
 
 @attrs.define(eq=False)

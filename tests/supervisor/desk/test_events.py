@@ -16,7 +16,7 @@ from trio.testing import MockClock
 
 from supervisor.desk.boundary import Limits, Message, TooSlow
 from supervisor.desk.events import BURST, CHUNK_EVENTS, WRITE_BYTES, WRITES_A_SECOND, EventStream
-from supervisor.desk.feed import Feed, matches
+from supervisor.desk.feed import KEPT, Feed, matches
 
 GAP = 1 / WRITES_A_SECOND
 QUIET = Limits(heartbeat_seconds=math.inf)
@@ -68,6 +68,18 @@ async def test_the_opening_says_where_one_is_and_when_to_come_back(
     assert feed.readers == 0
     opening = f"retry: 1000\nevent: hello\nid: {feed.id(1)}\ndata: {{}}\n\n"
     assert [body.decode() for _, body in peer.writes] == [opening]
+
+
+async def test_a_reader_of_long_ago_hears_of_the_gap_and_gets_only_the_latest(
+    autojump_clock: MockClock,
+) -> None:
+    feed, peer = Feed(), Peer()
+    for number in range(3 * KEPT):
+        feed.add("t", number)
+    with trio.move_on_after(5):
+        await peer.listen(feed, "t", since="0badc0de.7")
+    assert b"event: gap\n" in peer.writes[0][1]
+    assert peer.data() == [str(number) for number in range(2 * KEPT, 3 * KEPT)]
 
 
 async def test_what_follows_quiet_is_written_at_once_and_a_flood_is_bundled(

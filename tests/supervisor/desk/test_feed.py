@@ -5,32 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import attrs
 import pytest
 import trio
 import trio.testing
 from hypothesis import given
 from hypothesis import strategies as st
+from trio.testing import MockClock
 
 from supervisor.desk import feed as feeds
 from supervisor.desk.encoding import encode
 from supervisor.desk.feed import KEPT, KEPT_SECONDS, Feed, Lagged, Reader, matches
 
 ALL = 1 << 30
-
-
-@attrs.define
-class Hand:
-    """A clock that a test sets."""
-
-    now: float = 0.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
-def still(capacity: int = 64) -> Feed:
-    return Feed(capacity, clock=Hand())
 
 
 def taken(reader: Reader) -> list[str]:
@@ -53,7 +39,7 @@ def encoded(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 
 
 def test_a_reader_gets_all_that_is_newer_in_order() -> None:
-    feed = still()
+    feed = Feed()
     for number in range(5):
         feed.add("t", number)
     assert taken(feed.reader(["t"], 2)) == ["t 2", "t 3", "t 4"]
@@ -65,7 +51,7 @@ def test_a_reader_gets_all_that_is_newer_in_order() -> None:
 
 
 def test_an_event_carries_its_topic_its_id_and_its_data() -> None:
-    feed = still()
+    feed = Feed()
     feed.add("rooms/#a\nevent: x", {"text": "uno\ndos"})
     assert feed.reader(["*"], 0).take(1, ALL) == (
         f'event: rooms/#a event: x\nid: {feed.id(1)}\ndata: {{"text":"uno\\ndos"}}\n\n'.encode()
@@ -73,7 +59,7 @@ def test_an_event_carries_its_topic_its_id_and_its_data() -> None:
 
 
 def test_nothing_is_encoded_that_nobody_wants_and_nothing_twice(encoded: list[Any]) -> None:
-    feed = still()
+    feed = Feed()
     readers = [feed.reader(["rooms/#a"], 0), feed.reader(["rooms/*"], 0)]
     for number, topic in enumerate(("supervision", "rooms/#a", "rooms/#b", "supervision")):
         feed.add(topic, number)
@@ -85,7 +71,7 @@ def test_nothing_is_encoded_that_nobody_wants_and_nothing_twice(encoded: list[An
 
 
 def test_a_piece_ends_after_so_many_events_or_bytes() -> None:
-    feed = still()
+    feed = Feed()
     for _ in range(10):
         feed.add("t", "x" * 100)
     reader = feed.reader(["t"], 0)
@@ -164,27 +150,39 @@ async def test_a_reader_that_falls_out_of_the_ring_is_told() -> None:
         late.take(1, 1)
 
 
-def test_after_a_flood_only_what_is_young_or_among_the_last_stays() -> None:
-    clock = Hand()
-    feed = Feed(clock=clock)
-    flood = 3 * KEPT
-    for number in range(flood):
+def test_what_is_let_go_is_old_and_the_last_stay() -> None:
+    feed = Feed()
+    for number in range(3 * KEPT):
         feed.add("t", number)
-    assert feed.oldest() == 0
-    clock.now = KEPT_SECONDS + 1
-    for number in range(flood):
-        feed.add("t", number)
-    assert feed.oldest() == flood
-    clock.now *= 3
-    for number in range(2 * flood):
-        clock.now += 1
-        feed.add("t", number)
+    while feed.forget(KEPT):
+        pass
+    assert feed.oldest() == KEPT
+    assert taken(feed.reader(["t"], KEPT))[0] == f"t {KEPT}"
+    with pytest.raises(Lagged):
+        feed.reader(["t"], KEPT - 1).take(1, 1)
+    while feed.forget(ALL):
+        pass
     assert feed.last - feed.oldest() == KEPT
-    assert len(taken(feed.reader(["t"], feed.oldest()))) == KEPT
+    assert not feed.forget(ALL)
+
+
+async def test_a_running_feed_lets_go_of_a_flood_after_a_while(
+    autojump_clock: MockClock, office: Any
+) -> None:
+    feed = Feed()
+    async with trio.open_nursery() as nursery:
+        await nursery.start(feed.run, office)
+        for _ in range(8 * KEPT):
+            office.publish("supervision", {})
+        await trio.sleep(KEPT_SECONDS / 2)
+        assert feed.last - feed.oldest() == 8 * KEPT
+        await trio.sleep(2 * KEPT_SECONDS)
+        assert feed.last - feed.oldest() == KEPT
+        nursery.cancel_scope.cancel()
 
 
 def test_ids_of_another_life_or_of_the_future_are_not_known() -> None:
-    feed, other = still(), still()
+    feed, other = Feed(), Feed()
     feed.add("t", {})
     other.add("t", {})
     assert feed.number(feed.id(1)) == 1
@@ -216,7 +214,7 @@ PATTERNS = st.lists(st.sampled_from(["rooms/*", "rooms/#b", "supervision", "*"])
 def test_a_reader_gets_exactly_what_it_wants_or_is_told_that_it_lost_some(
     doings: Sequence[str | int], patterns: list[str], capacity: int
 ) -> None:
-    feed = still(capacity)
+    feed = Feed(capacity)
     reader = feed.reader(patterns, 0)
     wanted: list[str] = []
     got: list[str] = []

@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 from datetime import datetime
 from functools import lru_cache
+from math import isfinite
 from typing import Any
 
 import attrs
@@ -14,6 +15,7 @@ __all__ = ["BadJson", "decode_object", "encode", "failure", "iso", "plain"]
 
 
 _AS_THEY_ARE = frozenset((str, int, float, bool, type(None)))
+_quoted = json.encoder.encode_basestring
 _json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
 
@@ -50,7 +52,23 @@ def plain(value: Any) -> Any:
 
 def encode(value: Any) -> bytes:
     """Return compact UTF-8 JSON. A lone surrogate, which UTF-8 cannot carry, becomes `?`."""
-    return _json.encode(plain(value)).encode("utf-8", "replace")
+    names = _field_names(type(value))  # type: ignore[arg-type]  # it is hashable
+    if names is None:
+        return _text(value).encode("utf-8", "replace")
+    # The commonest, an event of the feed, is a flat object: so it takes a third of the time.
+    members = [f'"{name}":{_text(getattr(value, name))}' for name in names]
+    return f"{{{','.join(members)}}}".encode("utf-8", "replace")
+
+
+def _text(value: Any) -> str:
+    kind = type(value)
+    if kind is str:
+        return _quoted(value)
+    if value is None:
+        return "null"
+    if kind is int or (kind is float and isfinite(value)):
+        return repr(value)
+    return _json.encode(plain(value))
 
 
 def failure(text: str, errors: Any = ()) -> dict[str, Any]:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
+import math
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta, timezone
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from supervisor.desk.encoding import BadJson, decode_object, encode, failure
-from supervisor.desk.office import LastRun, Node, Problem
+from supervisor.desk.encoding import BadJson, decode_object, encode, failure, plain
+from supervisor.desk.office import LastRun, Line, Node, Problem
 
 
 def test_types_become_objects_and_instants_iso_with_their_offset() -> None:
@@ -32,6 +34,29 @@ def test_a_failure_has_one_shape() -> None:
 @given(st.text())
 def test_any_text_is_encoded(text: str) -> None:
     assert isinstance(json.loads(encode({"text": text}))["text"], str)
+
+
+SCALAR = st.one_of(
+    st.text(),
+    st.integers(),
+    st.floats(allow_nan=False, allow_infinity=False),
+    st.none(),
+    st.booleans(),
+    st.lists(st.integers(), max_size=2),
+)
+
+
+@given(st.lists(SCALAR, min_size=7, max_size=7))
+def test_an_object_is_encoded_as_the_standard_encoder_would(values: list[Any]) -> None:
+    line = Line(*values)
+    usual = json.dumps(plain(line), ensure_ascii=False, separators=(",", ":"))
+    assert encode(line) == usual.encode("utf-8", "replace")
+
+
+@pytest.mark.parametrize("number", [math.nan, math.inf])
+def test_what_json_cannot_say_is_refused(number: float) -> None:
+    with pytest.raises(ValueError, match="JSON"):
+        encode(Line("#r", "@a", "t", "$1", number))
 
 
 def test_a_lone_surrogate_does_not_break_the_encoder() -> None:

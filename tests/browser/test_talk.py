@@ -1,0 +1,131 @@
+"""Talking in a room: answers, reminders, why, several tabs, and text that tries to be more."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.driver import REFUSED, Visits, agent, choose, enter, said, say
+from tests.browser.houses import origin
+from tests.e2e.process import Supervisor
+
+HOSTILE = (
+    "<script>window.hacked = 1</script>",
+    "<img src=x onerror='window.hacked = 2'>",
+    '"><svg onload=alert(1)>',
+    "[una](javascript:alert(1)) **no** `es` <b>marcado</b>",
+)
+
+
+def test_a_reminder_is_asked_for_seen_coming_and_said_live(
+    visit: Visits, home: Supervisor, url: str
+) -> None:
+    guest = visit()
+    page = enter(guest, url)
+    say(page, "recuérdame en 3 segundos que riegue las macetas")
+    expect(said(page, re.compile("te recordaré «riegue las macetas»"))).to_have_count(1)
+    pending = page.locator("#reminders [data-reminder]", has_text="riegue las macetas")
+    expect(pending).to_have_count(1)
+    expect(pending.locator("time")).to_have_attribute("datetime", re.compile(r"T.*[+-]\d\d:\d\d"))
+    expect(pending).to_contain_text("#taller")
+    guest.shoot("reminder-pending")
+    spoken = said(page, re.compile(r"Recordatorio: riegue las macetas"))
+    expect(spoken).to_have_count(1)
+    expect(spoken.locator(".sender")).to_have_text("asistente")
+    expect(pending).to_have_count(0)
+    guest.shoot("reminder-said")
+
+
+def test_what_others_say_from_a_terminal_arrives_by_itself(
+    visit: Visits, home: Supervisor, url: str
+) -> None:
+    page = enter(visit(), url)
+    home.say("#taller", "hola desde la terminal", "luis")
+    line = said(page, "hola desde la terminal")
+    expect(line).to_have_count(1)
+    expect(line.locator(".sender")).to_have_text("@luis")
+
+
+def test_why_explains_a_persons_message_and_an_agents(
+    visit: Visits, home: Supervisor, url: str
+) -> None:
+    guest = visit(language="en-GB")
+    page = enter(guest, url, "eva")
+    choose(page, "#patio")
+    mine = say(page, "devops, what time is it in Tokyo?")
+    answer = said(page, "Asia/Tokyo")
+    expect(answer).to_have_count(1)
+    dialog = page.get_by_role("dialog")
+    mine.locator(".why").click()
+    expect(dialog).to_contain_text("What became of this message")
+    expect(dialog).to_contain_text("devops")
+    expect(dialog).to_contain_text("mention")
+    guest.shoot("why-person")
+    page.keyboard.press("Escape")
+    expect(dialog).to_have_count(0)
+    answer.locator(".why").click()
+    expect(dialog).to_contain_text("devops, what time is it in Tokyo?")
+    expect(dialog).to_contain_text("@eva")
+    guest.shoot("why-agent")
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_markup_in_a_message_stays_text(
+    visit: Visits, home: Supervisor, url: str, text: str
+) -> None:
+    page = enter(visit(), url)
+    own = say(page, text)
+    expect(own.locator(".text")).to_have_text(text)
+    assert page.evaluate("window.hacked") is None
+    assert page.locator("#log :is(script, img, svg, a, b, code, iframe)").count() == 0
+
+
+def test_reversed_text_is_shown_as_what_it_is(visit: Visits, home: Supervisor, url: str) -> None:
+    page = enter(visit(), url)
+    say(page, "y \u202eséver la fin")
+    expect(said(page, "séver").locator(".text")).to_have_text("y ⟨U+202E⟩séver la fin")
+
+
+def test_a_message_that_is_refused_says_why_and_stays_in_the_writers_hands(
+    visit: Visits, home: Supervisor, url: str
+) -> None:
+    guest = visit()
+    guest.expect_complaints(REFUSED.format(400))
+    page = enter(guest, url)
+    page.evaluate("document.querySelector('#composer').value = 'rojo \\x1b[31mno'")
+    page.locator("#send").click()
+    expect(page.locator("#say-error")).to_contain_text("U+001B")
+    expect(page.locator("#composer")).to_have_value("rojo \x1b[31mno")
+    expect(page.locator("#log [data-txn]")).to_have_count(0)
+
+
+@pytest.mark.parametrize("name", ["<b>eva</b>", "eva\x1b[31m", "\u202eave", "asistente", ""])
+def test_a_name_that_could_pass_for_something_else_is_refused_and_the_message_kept(
+    visit: Visits, home: Supervisor, url: str, name: str
+) -> None:
+    page = enter(visit(), url)
+    expect(agent(page, "asistente")).to_be_visible()
+    page.locator("#person").fill(name)
+    page.locator("#composer").fill("esto no se dice")
+    page.locator("#send").click()
+    expect(page.locator("#person-error")).to_be_visible()
+    expect(page.locator("#person")).to_be_focused()
+    expect(page.locator("#composer")).to_have_value("esto no se dice")
+    expect(said(page, "esto no se dice")).to_have_count(0)
+
+
+def test_a_page_closed_and_opened_again_shows_what_was_said_meanwhile(
+    visit: Visits, home: Supervisor, url: str
+) -> None:
+    guest = visit()
+    page = enter(guest, url)
+    say(page, "ahora vuelvo")
+    page.close()
+    home.say("#taller", "mientras no mirabas", "luis")
+    again = guest.another()
+    again.goto(origin(home))
+    for text in ("ahora vuelvo", "mientras no mirabas"):
+        expect(said(again, text)).to_have_count(1)
+    expect(again.locator("#person")).to_have_value("ana")

@@ -107,9 +107,7 @@ class Terminal:
 
     def close(self) -> None:
         """Hang up: whatever this terminal still runs is killed."""
-        for child in psutil.Process(self._bash.pid).children(recursive=True):
-            child.kill()
-        self._bash.kill()
+        os.killpg(self._bash.pid, signal.SIGKILL)
         self._bash.wait(10)
         self._reader.join(5)
         for stream in (self._bash.stdin, self._bash.stdout):

@@ -115,3 +115,13 @@ def test_the_table_of_a_rooms_keys_is_complete_and_its_defaults_are_right() -> N
         if written not in ("needed", "none", "that of the workspace"):
             shown = "[]" if default == () else str(default)
             assert written == (shown.lower() if isinstance(default, bool) else shown), name
+
+
+def test_what_the_page_shows_is_called_as_the_page_calls_it() -> None:
+    """The bold words about the web page are its English texts."""
+    text = (ROOT / "docs" / "getting-started.md").read_text(encoding="utf-8")
+    section = text.split("\n## The same on the web page\n")[1].split("\n## ")[0]
+    words = re.findall(r"\*\*(.+?)\*\*", section)
+    texts = (ROOT / "supervisor" / "desk" / "web" / "texts.js").read_text(encoding="utf-8")
+    assert words
+    assert [word for word in words if f'"{word}"' not in texts] == []

@@ -10,7 +10,7 @@ import { setWorkspace } from "./places.js";
 import { Person } from "./person.js";
 import { RoomHead } from "./roomhead.js";
 import { RoomList } from "./rooms.js";
-import { Stream, shareConnections } from "./stream.js";
+import { SharedStream } from "./share.js";
 import { Talk } from "./talk.js";
 import { t, translatePage } from "./texts.js";
 import { startTicking } from "./time.js";
@@ -100,14 +100,11 @@ function drawRooms() {
 
 const lines = new Batch((events) => hub.take(events.map((event) => JSON.parse(event.data))));
 
-let opened = false;
-
-const stream = new Stream("/api/events?topics=rooms/*,supervision", {
+const stream = new SharedStream("/api/events?topics=rooms/*,supervision", {
   event({ type, id, data }) {
     if (type.startsWith("rooms/")) lines.add({ id, data });
     else if (type === "supervision") supervision.soon();
-    else if (type === "gap" || !opened) {
-      opened = true;
+    else if (type === "gap") {
       hub.doubt();
       lookAgain();
     }
@@ -149,11 +146,10 @@ async function readAddress() {
 
 addEventListener("hashchange", readAddress);
 if (location.hash) history.replaceState(null, "", location.pathname);
-onSignedOut(() => stream.end());
+onSignedOut(() => stream.signedOut());
 document.addEventListener("visibilitychange", () => hub.renamed());
 startTicking();
-shareConnections(stream);
-stream.run();
+stream.start();
 about();
 supervision.now();
 times.now();

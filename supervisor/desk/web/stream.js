@@ -1,4 +1,4 @@
-// The one stream of live events: reopened from the last id, given up only when signed out.
+// The stream of live events: reopened from the last id, given up only when the server knows us no more.
 
 import { EventParser } from "./sse.js";
 
@@ -7,47 +7,44 @@ const LONGEST_WAIT = 5000;
 const SILENCE = 40_000; // the server beats every 15 s
 
 export class Stream {
-  #since = null;
+  #since;
   #wait = FIRST_WAIT;
   #failures = 0;
-  #held = true;
   #over = false;
   #attempt = null;
   #wake = () => {};
   #on;
 
-  // `on.event({ type, id, data })`; `on.state("live" | "waiting" | "lost" | "signed-out")`.
-  constructor(path, on) {
+  // `since`: the last id that was read, or null. `on.events([{ type, id, data }])`, each list as it
+  // came over the wire, maybe empty; `on.state("live" | "waiting" | "lost" | "signed-out")`.
+  constructor(path, since, on) {
     this.path = path;
+    this.#since = since;
     this.#on = on;
   }
 
-  // Runs as long as the page lives, or until the server no longer knows us.
+  // Reads until `stop`, or until the server answers 401.
   async run() {
     while (!this.#over) {
-      if (!this.#held) await this.#woken();
-      else await this.#once();
+      await this.#once();
+      if (this.#over) return;
+      this.#failures += 1;
+      this.#on.state(this.#failures > 2 ? "lost" : "waiting");
+      await this.#pause(this.#wait * (0.75 + Math.random() / 2));
+      this.#wait = Math.min(this.#wait * 2, LONGEST_WAIT);
     }
   }
 
-  // Lets the connection go (another tab needs it) until `hold`.
-  release() {
-    this.#held = false;
-    this.#attempt?.abort();
-  }
-
-  // Wants the connection now: also cuts a wait between two attempts short.
-  hold() {
-    this.#held = true;
+  // Cuts a wait between two attempts short.
+  hurry() {
     this.#wait = FIRST_WAIT;
     this.#wake();
   }
 
-  end() {
+  stop() {
     this.#over = true;
     this.#attempt?.abort();
     this.#wake();
-    this.#on.state("signed-out");
   }
 
   async #once() {
@@ -58,11 +55,6 @@ export class Stream {
       // An abort, an outage or a silence: all end in another attempt.
     }
     this.#attempt.abort();
-    if (this.#over || !this.#held) return;
-    this.#failures += 1;
-    this.#on.state(this.#failures > 2 ? "lost" : "waiting");
-    await this.#woken(this.#wait * (0.75 + Math.random() / 2));
-    this.#wait = Math.min(this.#wait * 2, LONGEST_WAIT);
   }
 
   async #read(attempt) {
@@ -70,7 +62,7 @@ export class Stream {
     try {
       const headers = this.#since === null ? {} : { "last-event-id": this.#since };
       const answer = await fetch(this.path, { headers, cache: "no-store", signal: attempt.signal });
-      if (answer.status === 401) return this.end();
+      if (answer.status === 401) return this.#signedOut();
       if (!answer.ok) throw new Error(`HTTP ${answer.status}`);
       await this.#pump(answer.body.getReader(), () => {
         clearTimeout(dog);
@@ -81,54 +73,43 @@ export class Stream {
     }
   }
 
+  #signedOut() {
+    this.stop();
+    this.#on.state("signed-out");
+  }
+
   async #pump(reader, alive) {
     const parser = new EventParser();
     const decoder = new TextDecoder();
     for (;;) {
       const { done, value } = await reader.read();
-      if (done) return;
+      if (done || this.#over) return;
       alive();
-      for (const event of parser.push(decoder.decode(value, { stream: true }))) this.#take(event);
+      this.#take(parser.push(decoder.decode(value, { stream: true })));
     }
   }
 
-  #take(event) {
-    if (event.type === "hello" || event.type === "gap") this.#opened();
-    this.#on.event(event);
-    if (event.id) this.#since = event.id;
+  #take(events) {
+    if (events[0]?.type === "hello" || events[0]?.type === "gap") this.#opened(events[0]);
+    this.#since = events.at(-1)?.id || this.#since;
+    this.#on.events(events);
   }
 
-  #opened() {
+  // Who never read before may have missed something too.
+  #opened(first) {
+    if (this.#since === null) first.type = "gap";
     this.#wait = FIRST_WAIT;
     this.#failures = 0;
     this.#on.state("live");
   }
 
-  #woken(milliseconds) {
+  #pause(milliseconds) {
     return new Promise((resolve) => {
-      const timer = milliseconds === undefined ? 0 : setTimeout(resolve, milliseconds);
+      const timer = setTimeout(resolve, milliseconds);
       this.#wake = () => {
         clearTimeout(timer);
         resolve();
       };
     });
   }
-}
-
-// A browser opens six connections a host in all, for all its tabs: a tab that is looked at says so,
-// and those that nobody sees let their streams go until they are looked at again.
-export function shareConnections(stream) {
-  const channel = new BroadcastChannel("vivero");
-  const seen = () => {
-    if (document.visibilityState !== "visible") return;
-    channel.postMessage("seen");
-    stream.hold();
-  };
-  channel.addEventListener("message", () => {
-    if (document.visibilityState === "hidden") stream.release();
-  });
-  document.addEventListener("visibilitychange", seen);
-  addEventListener("pageshow", seen);
-  addEventListener("online", () => document.visibilityState === "visible" && stream.hold());
-  seen();
 }

@@ -90,9 +90,9 @@ def test_an_address_with_the_token_typed_over_the_sign_in_page_signs_in(
     assert page.url == origin(home) + "/"
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize(
-    ("language", "lang", "button"), [("es-ES", "es", "Entrar"), ("en-GB", "en", "Sign in")]
+    ("scheme", "language", "lang", "button"),
+    [("light", "es-ES", "es", "Entrar"), ("dark", "en-GB", "en", "Sign in")],
 )
 def test_the_sign_in_page_speaks_the_browsers_language_on_a_phone_and_to_everybody(
     visit: Visits, home: Supervisor, scheme: str, language: str, lang: str, button: str

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 
-import pytest
 from playwright.sync_api import expect
 
 from tests.browser.driver import REFUSED, Visits, agent, choose, enter, said, say
@@ -17,6 +16,7 @@ HOSTILE = (
     '"><svg onload=alert(1)>',
     "[una](javascript:alert(1)) **no** `es` <b>marcado</b>",
 )
+NO_NAMES = ("<b>eva</b>", "eva\x1b[31m", "\u202eave", "eva\u200bana", "asistente", "")
 
 
 def test_a_reminder_is_asked_for_seen_coming_and_said_live(
@@ -71,13 +71,10 @@ def test_why_explains_a_persons_message_and_an_agents(
     guest.shoot("why-agent")
 
 
-@pytest.mark.parametrize("text", HOSTILE)
-def test_markup_in_a_message_stays_text(
-    visit: Visits, home: Supervisor, url: str, text: str
-) -> None:
+def test_markup_in_a_message_stays_text(visit: Visits, home: Supervisor, url: str) -> None:
     page = enter(visit(), url)
-    own = say(page, text)
-    expect(own.locator(".text")).to_have_text(text)
+    for text in HOSTILE:
+        expect(say(page, text).locator(".text")).to_have_text(text)
     assert page.evaluate("window.hacked") is None
     assert page.locator("#log :is(script, img, svg, a, b, code, iframe)").count() == 0
 
@@ -101,19 +98,21 @@ def test_a_message_that_is_refused_says_why_and_stays_in_the_writers_hands(
     expect(page.locator("#log [data-txn]")).to_have_count(0)
 
 
-@pytest.mark.parametrize("name", ["<b>eva</b>", "eva\x1b[31m", "\u202eave", "asistente", ""])
 def test_a_name_that_could_pass_for_something_else_is_refused_and_the_message_kept(
-    visit: Visits, home: Supervisor, url: str, name: str
+    visit: Visits, home: Supervisor, url: str
 ) -> None:
     page = enter(visit(), url)
     expect(agent(page, "asistente")).to_be_visible()
-    page.locator("#person").fill(name)
     page.locator("#composer").fill("esto no se dice")
-    page.locator("#send").click()
-    expect(page.locator("#person-error")).to_be_visible()
-    expect(page.locator("#person")).to_be_focused()
-    expect(page.locator("#composer")).to_have_value("esto no se dice")
-    expect(said(page, "esto no se dice")).to_have_count(0)
+    for name in NO_NAMES:
+        page.locator("#person").fill(name)
+        page.locator("#send").click()
+        expect(page.locator("#person-error")).to_be_visible()
+        expect(page.locator("#person")).to_be_focused()
+        expect(page.locator("#composer")).to_have_value("esto no se dice")
+    page.locator("#person").fill("ana")
+    expect(page.locator("#person-error")).to_be_hidden()
+    assert not home.said("#taller", "@ana").count("esto no se dice")
 
 
 def test_a_page_closed_and_opened_again_shows_what_was_said_meanwhile(

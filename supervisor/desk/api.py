@@ -24,6 +24,7 @@ from supervisor.desk.texts import Texts
 __all__ = ["Desk"]
 
 _COOKIE_SECONDS = 90 * 86_400
+_TOKEN_BYTES = 4096  # of the one body that is read from whoever sends it
 
 
 class Json(Response):
@@ -121,7 +122,7 @@ class Desk:
 
     async def session(self, request: Request) -> Response:
         """Turn the token into a cookie that scripts cannot read and other sites cannot send."""
-        given = (await self._asked.body(request, {"token"})).get("token")
+        given = (await self._asked.body(request, {"token"}, _TOKEN_BYTES)).get("token")
         if not isinstance(given, str) or not same_token(given, self._token):
             raise OfficeError(self._texts("no_token"), 401)
         answer = Response(status_code=204)

@@ -40,10 +40,13 @@ class Asked:
         self._limits = limits
         self._texts = texts
 
-    async def body(self, request: Request, keys: set[str]) -> dict[str, Any]:
-        """Return the JSON object of a body; a key that is none of `keys` is refused."""
+    async def body(
+        self, request: Request, keys: set[str], limit: int | None = None
+    ) -> dict[str, Any]:
+        """Return the JSON object of a body of up to `limit` bytes; other keys are refused."""
+        limits = self._limits if limit is None else attrs.evolve(self._limits, body_bytes=limit)
         declared = request.headers.get("content-length")
-        data = await read_body(request.receive, self._limits, self._texts, declared)
+        data = await read_body(request.receive, limits, self._texts, declared)
         try:
             body = decode_object(data)
         except BadJson:

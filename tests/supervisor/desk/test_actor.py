@@ -317,6 +317,13 @@ async def test_a_huge_body_is_refused_and_leaves_nothing_behind(
             await running.stopped.wait()
 
 
+async def test_only_who_has_the_token_may_send_more_than_a_token(
+    running: Any, client: httpx2.AsyncClient
+) -> None:
+    answer = await client.post("/api/session", json={"token": "a" * 5000})
+    assert answer.status_code == 413
+
+
 async def test_an_early_refusal_reaches_a_peer_that_is_still_sending(running: Any) -> None:
     body = b"a" * 600_000
     stream = await trio.open_tcp_stream("127.0.0.1", running.port)

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, Route, expect
 
-from tests.browser.driver import OUTAGE, Visits, connection, enter, said, say, wait_live
+from tests.browser.axe import assert_accessible
+from tests.browser.driver import OUTAGE, REFUSED, Visits, connection, enter, said, say, wait_live
 from tests.browser.houses import address, furnish
 from tests.e2e.process import supervisor
 
@@ -40,6 +41,7 @@ def test_a_killed_supervisor_comes_back_under_the_open_page_and_nothing_is_lost_
     page.keyboard.press("Enter")
     waiting = page.locator("#log [data-txn]")
     expect(waiting).to_have_count(1)
+    assert_accessible(page, "without a connection")
     guest.shoot("lost")
     # The page may not notice the new one before others have spoken.
     page.route("**/api/**", lambda route: route.abort())
@@ -117,3 +119,29 @@ def test_a_page_reloaded_during_the_outage_still_sends_what_waits(
         expect(said(page, "no me pierdas")).to_have_count(1)
         expect(page.locator("#log [data-txn]")).to_have_count(0)
         assert house.said("#taller", "@ana") == ["no me pierdas"]
+
+
+def test_a_new_token_ends_the_session_and_what_was_written_is_sent_after_signing_in_again(
+    visit: Visits, tmp_path: Path
+) -> None:
+    workspace = furnish(tmp_path / "w")
+    guest = visit()
+    guest.expect_complaints(OUTAGE, REFUSED.format(401))
+    with supervisor(workspace) as first:
+        page = enter(guest, address(first))
+        first.stop()
+    expect(connection(page)).not_to_have_attribute("data-state", "live")
+    say(page, "guárdame esto")
+    (workspace / "run/web.token").unlink()
+    with supervisor(workspace) as second:
+        expect(connection(page)).to_have_attribute("data-state", "signed-out")
+        expect(page.locator("#log [data-txn]")).to_have_count(1)
+        assert_accessible(page, "signed out")
+        guest.shoot("signed-out")
+        page.get_by_role("link", name="Entrar").click()
+        page.locator("#token").fill(address(second))
+        page.keyboard.press("Enter")
+        wait_live(page)
+        expect(said(page, "guárdame esto")).to_have_count(1)
+        expect(page.locator("#log [data-txn]")).to_have_count(0)
+        assert second.said("#taller", "@ana") == ["guárdame esto"]

@@ -99,8 +99,8 @@ async def test_history_and_why_show_who_said_what(running: Any, ctl: Ctl) -> Non
     running.office.add("@ana", "hola")
     running.office.add("asistente", "dos\nlíneas", "asistente")
     shown = (await ctl("history", "#taller")).stdout
-    assert "@ana: hola" in shown
-    assert "asistente: dos\n  líneas" in shown
+    assert "@ana: hola  [$e1]" in shown
+    assert "asistente: dos\n  líneas  [$e2]" in shown
     found = json.loads((await ctl("history", "#taller", "--limit", "1", "--json")).stdout)
     assert [set(line) for line in found] == [{"room", "sender", "text", "event_id", "ts"}]
     assert "answered" in (await ctl("why", "$e1")).stdout

@@ -2,7 +2,7 @@
 
 import { get, roomPath } from "./api.js";
 import { Outbox } from "./outbox.js";
-import { KEPT, withRooms } from "./state.js";
+import { isHeard, KEPT, withRooms } from "./state.js";
 
 const AT_FIRST = 100;
 const READ = "vivero.read";
@@ -25,7 +25,7 @@ export class Hub {
     this.#on = on;
     this.outbox = new Outbox({
       changed: () => this.room && on.changed(0, false),
-      accepted: (_, line) => this.take([line], true),
+      accepted: (_, line) => this.take([line], false),
       refused: (item) => on.refused(item),
     });
   }
@@ -86,23 +86,23 @@ export class Hub {
     this.#on.changed(0, true);
   }
 
-  // Takes live lines, of any rooms, in order.
-  take(lines, own = false) {
+  // Takes live lines, of any rooms, in order; `strange`: one may answer to what we still send.
+  take(lines, strange = true) {
     for (const [id, news] of Map.groupBy(lines, (line) => line.room)) {
       const room = this.rooms.get(id);
       if (!room) this.#unknownRoom();
-      for (const line of news) if (line.sender.startsWith("@")) this.outbox.adopt(line);
       const fresh = room?.add(news) ?? [];
-      if (fresh.length) this.#fresh(room, fresh, own);
+      if (strange) for (const line of fresh) this.outbox.adopt(line);
+      if (fresh.length) this.#fresh(room, fresh);
     }
     if (lines.some((line) => line.agent)) this.#on.spoke();
   }
 
-  #fresh(room, fresh, own) {
+  #fresh(room, fresh) {
     if (room.readTs === null) room.readTs = fresh[0].ts - 0.001;
     if (room.id === this.shown) {
       this.#seen();
-      this.#on.changed(fresh.filter((line) => line.sender !== this.person.self).length, own);
+      this.#on.changed(heard(fresh, this.person.self), false);
     }
     this.#on.rooms();
   }
@@ -143,13 +143,13 @@ export class Hub {
   async #read(room) {
     try {
       const history = await get(`${roomPath(room.id)}?limit=${this.#limit(room.id)}`);
-      for (const line of history) this.outbox.adopt(line);
       const first = room.readTs === null;
       const fresh = room.load(history);
+      for (const line of fresh) this.outbox.adopt(line);
       if (first) room.read();
       if (room.id !== this.shown) return this.#on.rooms();
       this.#seen();
-      this.#on.changed(first ? 0 : fresh.length, false);
+      this.#on.changed(first ? 0 : heard(fresh, this.person.self), false);
     } catch (failure) {
       if (room.id === this.shown && failure.status) this.#on.lost(failure);
       if (failure.passing) setTimeout(() => room.loaded || this.#load(room), 2000);
@@ -161,6 +161,8 @@ export class Hub {
     this.roomTimer = setTimeout(() => this.refresh().catch(() => {}), 300);
   }
 }
+
+const heard = (lines, self) => lines.filter((line) => isHeard(line, self)).length;
 
 function stored(store, key, otherwise) {
   try {

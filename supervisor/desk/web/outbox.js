@@ -4,7 +4,7 @@ import { Failure, post, roomPath } from "./api.js";
 
 const KEY = "vivero.outbox";
 const WAITS = [500, 1000, 2000, 4000, 5000];
-const CLOCKS_APART = 30; // seconds between this clock and the server's that still count as the same
+const CLOCKS_APART = 2; // seconds; the server is mostly on this machine
 
 export class Outbox {
   #busy = false;
@@ -35,7 +35,8 @@ export class Outbox {
     this.#changed();
   }
 
-  // A line that the stream brought may be one of ours, whose acceptance is still on its way.
+  // A line that is new to us may be one of ours whose acceptance is still on its way: it is shown
+  // once. Only the server's answer takes the item out of the line.
   adopt(line) {
     const own = (item) => !item.event_id && !item.refusal && item.room === line.room;
     const same = (item) => `@${item.person}` === line.sender && item.text.trim() === line.text.trim();

@@ -28,9 +28,16 @@ export const RULES = {
   raised_twice: ["Falló dos veces al contestar.", "Answering failed twice."],
   crashed: ["El agente se cayó con este mensaje.", "The agent crashed on this message."],
   too_many_attempts: ["Se intentó demasiadas veces.", "It was tried too many times."],
+  starting: ["Espera a que el agente arranque.", "It waits for the agent to start."],
+  crash: ["El agente se cayó mientras contestaba.", "The agent crashed while it was answering."],
+  restart: ["El agente se reinició mientras contestaba.", "The agent was restarted while it was answering."],
+  reload: ["El agente se recargó mientras contestaba.", "The agent was reloaded while it was answering."],
+  shutdown: ["El supervisor se paró mientras contestaba.", "The supervisor was stopped while it was answering."],
+  removed: ["El agente ya no existe.", "The agent does not exist any more."],
+  turn_timeout: ["La respuesta tardó demasiado.", "The answer took too long."],
 };
 
 // The sentence for a rule, or "" for one that this page does not know.
 export function ruleSentence(rule) {
-  return RULES[rule]?.[lang === "es" ? 0 : 1] ?? "";
+  return RULES[rule.split(":", 1)[0]]?.[lang === "es" ? 0 : 1] ?? "";
 }

@@ -4,6 +4,9 @@ export const KEPT = 300;
 
 const SPOKEN = new Set(["message", "notice"]);
 
+// Whether somebody else said something, as opposed to us, or to who only came or went.
+export const isHeard = (line, self) => SPOKEN.has(line.kind) && line.sender !== self;
+
 export class Room {
   constructor(id) {
     this.id = id;
@@ -55,7 +58,7 @@ export class Room {
 
   unread(self) {
     if (this.readTs === null) return 0;
-    return this.events.filter((line) => line.ts > this.readTs && SPOKEN.has(line.kind) && line.sender !== self).length;
+    return this.events.filter((line) => line.ts > this.readTs && isHeard(line, self)).length;
   }
 
   read() {

@@ -78,9 +78,9 @@ export class Tree {
     item.append(
       el("span.state"),
       el("p.facts"),
+      el("details.parts", { hidden: true }, el("summary", { text: t("parts") }), el("ul.nodes")),
       el("ul.turns"),
       el("details.last-error", { hidden: true }, el("summary", {}, el("b", { text: t("last_error") }), " ", el("span")), el("pre", { dir: "auto" })),
-      el("details.parts", { hidden: true }, el("summary", { text: t("parts") }), el("ul.nodes")),
     );
   }
 

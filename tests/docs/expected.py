@@ -1,8 +1,8 @@
 """Pure: what a page says a command prints, as a pattern; what differs each time may differ.
 
 `…` stands for any text within a line, a line of nothing else for any lines. Dates, times of day,
-lengths of time, ids, numbers of four digits and more (process ids, ports), and the width of columns
-may be others than on the page. `/home/ana/vivero` is the reader's copy of the repository.
+lengths of time, ids, process ids and ports (on the page, numbers of four digits and more), and the
+width of columns may be others than on the page. `/home/ana/vivero` is the reader's copy of the repository.
 """
 
 from __future__ import annotations
@@ -59,4 +59,6 @@ def _part(found: re.Match[str]) -> str:
         return r"[^\n]*?"
     if found.lastindex == _GAP:
         return r"[ ]+" if found.start() else re.escape(found[0])
+    if found[0].isdigit():
+        return r"\d+"
     return _VARIABLE[(found.lastindex or 1) - 1]

@@ -22,7 +22,7 @@ def fits(page: str, printed: str) -> bool:
         ("late_s=0.023", "late_s=12.5"),
         ("[r6jw9s] r6jw9s  x", "[rzzzzz] rabcde    x"),
         ("answers local-17", "answers local-4"),
-        ("pid=26615 http://127.0.0.1:8470/", "pid=301234 http://127.0.0.1:8999/"),
+        ("pid=26615 http://127.0.0.1:8470/", "pid=310 http://127.0.0.1:18999/"),
         ('2026-11-30T09:00:00+01:00"', '2026-11-30T09:00:00+02:00"'),
         ("agent  state\n-      up", "agent      state\n-          up"),
         ("up · /home/ana/vivero/workspace", "up · /tmp/x/vivero/workspace"),

@@ -2,7 +2,8 @@
 
 `…` stands for any text within a line, a line of nothing else for any lines. Dates, times of day,
 lengths of time, ids, process ids and ports (on the page, numbers of four digits and more), and the
-width of columns may be others than on the page. `/home/ana/vivero` is the reader's copy of the repository.
+width of columns may be others than on the page. `/home/ana/vivero` is the reader's copy of the
+repository.
 """
 
 from __future__ import annotations

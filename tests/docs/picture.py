@@ -47,7 +47,7 @@ def take(url: str) -> None:
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=OPTIONS)
         page = browser.new_page(
-            locale="en-GB", viewport={"width": 1080, "height": 640}, timezone_id="Europe/Madrid"
+            locale="en-GB", viewport={"width": 1180, "height": 720}, timezone_id="Europe/Madrid"
         )
         page.goto(url)
         page.wait_for_selector("#connection[data-state=live]")

@@ -59,7 +59,7 @@ def take(url: str) -> None:
         page.wait_for_selector("[data-agent=asistente][data-generation='2']")
         page.wait_for_selector("#notices *")
         page.wait_for_selector("[data-reminder]")
-        page.wait_for_function("!document.querySelector('#tree').innerText.includes('waiting')")
+        page.locator("#tree").get_by_text("waiting").first.wait_for(state="hidden")
         page.screenshot(path=TARGET)
         browser.close()
 

@@ -5,6 +5,7 @@ import { Outbox } from "./outbox.js";
 import { isHeard, KEPT, withRooms } from "./state.js";
 
 const AT_FIRST = 100;
+const AHEAD = 30; // rooms that are read before anyone looks at them, for what is unread in them
 const READ = "vivero.read";
 const SHOWN = "vivero.room";
 
@@ -59,7 +60,8 @@ export class Hub {
     if (!this.room) this.choose(this.#firstRoom());
     else await this.#load(this.room);
     this.#on.rooms();
-    for (const room of this.rooms.values()) if (!room.loaded) await this.#load(room);
+    const others = [...this.rooms.values()].filter((room) => !room.loaded).slice(0, AHEAD);
+    for (const room of others) await this.#load(room);
   }
 
   #firstRoom() {
@@ -109,9 +111,12 @@ export class Hub {
 
   // All of the shown room is read while the page is seen.
   #seen() {
-    if (document.visibilityState === "hidden" || !this.room) return;
-    this.room.read();
-    this.#marks[this.shown] = this.room.readTs;
+    if (document.visibilityState === "visible" && this.room) this.#mark(this.room);
+  }
+
+  #mark(room) {
+    room.read();
+    this.#marks[room.id] = room.readTs;
     keep(localStorage, READ, this.#marks);
   }
 
@@ -146,7 +151,7 @@ export class Hub {
       const first = room.readTs === null;
       const fresh = room.load(history);
       for (const line of fresh) this.outbox.adopt(line);
-      if (first) room.read();
+      if (first) this.#mark(room);
       if (room.id !== this.shown) return this.#on.rooms();
       this.#seen();
       this.#on.changed(first ? 0 : heard(fresh, this.person.self), false);

@@ -81,6 +81,7 @@ function giveBack(item) {
 }
 
 function say(text) {
+  if (!hub.room) composer.complain(t("no_room_yet"));
   if (!hub.room || !person.ready()) return false;
   hub.say(text);
   setTimeout(() => supervision.soon(), 200);

@@ -38,15 +38,16 @@ export class Room {
     return fresh;
   }
 
-  // Takes the newest lines as the server has them, and what arrived meanwhile; returns the new ones.
+  // Takes the newest lines as the server has them; returns those that came after what was known.
   load(history) {
     const before = this.known;
+    const last = this.events.at(-1)?.ts ?? 0;
     this.#keep(merged(this.loaded ? this.events : this.sure, history));
     this.loaded = true;
     const oldest = history[0]?.ts ?? 0;
     this.add(this.since.filter((line) => line.ts >= oldest));
     this.since = [];
-    return this.events.filter((line) => !before.has(line.event_id));
+    return this.events.filter((line) => line.ts >= last && !before.has(line.event_id));
   }
 
   // What is shown may have holes now: the next history mends them.

@@ -38,10 +38,24 @@ export class Talk {
 
   // Brings the shown room up to date; `fresh` lines are new to the reader.
   update(view, fresh = 0, own = false) {
-    const atEnd = this.#atEnd();
+    const place = this.#atEnd() || own ? null : this.#place();
     this.#draw(view);
-    if (atEnd || own) this.toEnd();
-    else if (fresh > 0) this.#miss(fresh);
+    if (!place) return this.toEnd();
+    this.#keep(place);
+    if (fresh > 0) this.#miss(fresh);
+  }
+
+  // Where the reader is: the first message in sight, and how far down it stands.
+  #place() {
+    const top = this.#log.getBoundingClientRect().top;
+    const nodes = [...this.#log.querySelectorAll("[data-event]")];
+    const node = nodes.find((one) => one.getBoundingClientRect().bottom > top);
+    return { node, top: node?.getBoundingClientRect().top };
+  }
+
+  // Whatever came above it or went, it stands there still.
+  #keep({ node, top }) {
+    if (node?.isConnected) this.#log.scrollTop += node.getBoundingClientRect().top - top;
   }
 
   toEnd() {

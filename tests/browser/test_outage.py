@@ -10,7 +10,7 @@ from playwright.sync_api import Page, Route, expect
 from tests.browser.axe import assert_accessible
 from tests.browser.driver import OUTAGE, REFUSED, Visits, connection, enter, said, say, wait_live
 from tests.browser.houses import address, furnish
-from tests.e2e.process import supervisor
+from tests.e2e.process import Supervisor, supervisor
 
 BLOCKED = r"net::ERR_FAILED"
 
@@ -103,22 +103,20 @@ def test_a_post_whose_answer_was_lost_with_the_supervisor_is_posted_once(
 
 
 def test_a_page_reloaded_during_the_outage_still_sends_what_waits(
-    visit: Visits, tmp_path: Path
+    visit: Visits, home: Supervisor, url: str
 ) -> None:
-    workspace = furnish(tmp_path / "w")
     guest = visit()
     guest.expect_complaints(BLOCKED)
-    with supervisor(workspace) as house:
-        page = enter(guest, address(house))
-        page.route("**/api/rooms/*/messages", lambda route: route.abort())
-        page.locator("#composer").fill("no me pierdas")
-        page.keyboard.press("Enter")
-        expect(page.locator("#log [data-txn]")).to_have_count(1)
-        page.unroute("**/api/rooms/*/messages")
-        page.reload()
-        expect(said(page, "no me pierdas")).to_have_count(1)
-        expect(page.locator("#log [data-txn]")).to_have_count(0)
-        assert house.said("#taller", "@ana") == ["no me pierdas"]
+    page = enter(guest, url)
+    page.route("**/api/rooms/*/messages", lambda route: route.abort())
+    page.locator("#composer").fill("no me pierdas")
+    page.keyboard.press("Enter")
+    expect(page.locator("#log [data-txn]")).to_have_count(1)
+    page.unroute("**/api/rooms/*/messages")
+    page.reload()
+    expect(said(page, "no me pierdas")).to_have_count(1)
+    expect(page.locator("#log [data-txn]")).to_have_count(0)
+    assert home.said("#taller", "@ana").count("no me pierdas") == 1
 
 
 def test_a_new_token_ends_the_session_and_what_was_written_is_sent_after_signing_in_again(

@@ -31,26 +31,12 @@ def test_the_printed_address_opens_the_page_and_the_token_is_seen_no_more(
     assert guest.page.url == origin(home) + "/"
     assert url.split("token=")[1] not in guest.page.content()
     guest.shoot("first-visit")
-    # Back leads to the blank page before, never to an address with the token.
-    guest.page.go_back()
-    assert guest.page.url == "about:blank"
-
-
-def test_the_cookie_is_out_of_reach_of_scripts_and_other_sites_and_lasts(
-    visit: Visits, home: Supervisor, url: str
-) -> None:
-    guest = visit()
-    guest.expect_complaints(REFUSED.format(401))
-    guest.page.goto(url)
-    wait_live(guest.page)
     (cookie,) = guest.context.cookies()
     assert (cookie["httpOnly"], cookie["sameSite"]) == (True, "Strict")
     assert guest.page.evaluate("document.cookie") == ""
-    # Closed and opened again, by the plain address.
-    guest.page.close()
-    again = guest.another()
-    again.goto(origin(home))
-    wait_live(again)
+    # Back leads to the blank page before, never to an address with the token.
+    guest.page.go_back()
+    assert guest.page.url == "about:blank"
 
 
 def test_a_wrong_token_is_said_and_the_right_one_can_be_pasted(

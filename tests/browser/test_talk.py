@@ -38,16 +38,6 @@ def test_a_reminder_is_asked_for_seen_coming_and_said_live(
     guest.shoot("reminder-said")
 
 
-def test_what_others_say_from_a_terminal_arrives_by_itself(
-    visit: Visits, home: Supervisor, url: str
-) -> None:
-    page = enter(visit(), url)
-    home.say("#taller", "hola desde la terminal", "luis")
-    line = said(page, "hola desde la terminal")
-    expect(line).to_have_count(1)
-    expect(line.locator(".sender")).to_have_text("@luis")
-
-
 def test_why_explains_a_persons_message_and_an_agents(
     visit: Visits, home: Supervisor, url: str
 ) -> None:
@@ -71,18 +61,14 @@ def test_why_explains_a_persons_message_and_an_agents(
     guest.shoot("why-agent")
 
 
-def test_markup_in_a_message_stays_text(visit: Visits, home: Supervisor, url: str) -> None:
+def test_what_is_in_a_message_stays_text(visit: Visits, home: Supervisor, url: str) -> None:
     page = enter(visit(), url)
     for text in HOSTILE:
         expect(say(page, text).locator(".text")).to_have_text(text)
-    assert page.evaluate("window.hacked") is None
-    assert page.locator("#log :is(script, img, svg, a, b, code, iframe)").count() == 0
-
-
-def test_reversed_text_is_shown_as_what_it_is(visit: Visits, home: Supervisor, url: str) -> None:
-    page = enter(visit(), url)
     say(page, "y \u202eséver la fin")
     expect(said(page, "séver").locator(".text")).to_have_text("y ⟨U+202E⟩séver la fin")
+    assert page.evaluate("window.hacked") is None
+    assert page.locator("#log :is(script, img, svg, a, b, code, iframe)").count() == 0
 
 
 def test_a_message_that_is_refused_says_why_and_stays_in_the_writers_hands(
@@ -115,16 +101,19 @@ def test_a_name_that_could_pass_for_something_else_is_refused_and_the_message_ke
     assert not home.said("#taller", "@ana").count("esto no se dice")
 
 
-def test_a_page_closed_and_opened_again_shows_what_was_said_meanwhile(
+def test_what_others_say_in_a_terminal_arrives_by_itself_and_waits_for_a_closed_page(
     visit: Visits, home: Supervisor, url: str
 ) -> None:
     guest = visit()
     page = enter(guest, url)
-    say(page, "ahora vuelvo")
+    home.say("#taller", "hola desde la terminal", "luis")
+    line = said(page, "hola desde la terminal")
+    expect(line.locator(".sender")).to_have_text("@luis")
+    expect(say(page, "ahora vuelvo")).to_be_visible()
     page.close()
     home.say("#taller", "mientras no mirabas", "luis")
     again = guest.another()
     again.goto(origin(home))
-    for text in ("ahora vuelvo", "mientras no mirabas"):
+    for text in ("hola desde la terminal", "ahora vuelvo", "mientras no mirabas"):
         expect(said(again, text)).to_have_count(1)
     expect(again.locator("#person")).to_have_value("ana")

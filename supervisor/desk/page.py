@@ -115,12 +115,24 @@ addEventListener("hashchange", fromAddress);
 fromAddress();
 """
 _STYLE = """\
-:root { color-scheme: light dark; font: 1rem/1.5 system-ui, sans-serif; }
-body { margin: 0 auto; padding: 2rem 1rem; max-width: 36rem; overflow-wrap: anywhere; }
+:root { color-scheme: light dark; font: 1rem/1.5 system-ui, sans-serif; --ground: #f3f6f1;
+  --sheet: #fff; --ink: #1c251f; --rule: #bcc8bd; --accent: #287446; --on: #fff; --bad: #b3261e; }
+@media (prefers-color-scheme: dark) { :root { --ground: #101411; --sheet: #181d1a; --ink: #e5ece6;
+  --rule: #3d4a42; --accent: #72c994; --on: #0b1810; --bad: #ff9d94; } }
+* { box-sizing: border-box; }
+body { margin: 0; padding: max(1rem, 12vh) 1rem 1rem; background: var(--ground); color: var(--ink); }
+main { margin: 0 auto; padding: 1.5rem; max-width: 34rem; overflow-wrap: anywhere;
+  border: 1px solid var(--rule); border-radius: 12px; background: var(--sheet); }
+h1 { margin: 0; font-size: 1.375rem; color: var(--accent); }
 label { display: block; font-weight: 600; }
-input, button { font: inherit; padding: .5rem .75rem; box-sizing: border-box; }
+input, button { font: inherit; padding: .5rem .8rem; border: 1px solid var(--rule);
+  border-radius: 8px; background: var(--sheet); color: inherit; }
 input { width: 100%; margin: .25rem 0 .75rem; }
-[role=status] { min-height: 1.5em; }
+button { border-color: var(--accent); background: var(--accent); color: var(--on);
+  font-weight: 600; cursor: pointer; }
+:focus-visible { outline: 2px solid var(--accent); outline-offset: 2px; }
+[role=status] { min-height: 1.5em; margin-bottom: 0; }
+[role=status] strong { color: var(--bad); }
 """
 _BODY = """\
 <!doctype html>

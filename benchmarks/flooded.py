@@ -32,7 +32,7 @@ from supervisor.services import furnish, open_services
 ROOM, FLOODED_ROOM, AGENT = "#taller", "#vereda", "devops"
 QUESTION = f"{AGENT}, ¿qué hora es?"
 EACH_ASKS = 15  # whoever alternates with an agent 20 times in a row is taken for a bot
-PAUSE_SECONDS = 0.01  # between an answer and the next question
+PAUSE_SECONDS = 0.05  # between an answer and the next question
 ANSWER_SECONDS = 30.0
 LIVELY = tuple(f"root/agents/{agent}/connection" for agent in ("asistente", AGENT))
 

@@ -36,6 +36,7 @@ from supervisor.desk.office import (
     CronInfo,
     CronRun,
     Line,
+    NamedError,
     Node,
     OfficeError,
     Readiness,
@@ -139,13 +140,13 @@ class House:
     async def tree(self) -> Node:
         """Return the supervision tree from its root."""
         if self.root is None:
-            raise OfficeError("the tree is not built yet", 503)
+            raise NamedError("no_tree", 503)
         return _node(self.root.tree())
 
     async def supervision(self) -> Supervised:
         """Return the supervision tree with every agent's state in it."""
         if self.root is None:
-            raise OfficeError("the tree is not built yet", 503)
+            raise NamedError("no_tree", 503)
         agents = {name: self._agent(member) for name, member in self.fleet.members.items()}
         return supervised(self.root.tree(), agents)
 
@@ -271,9 +272,9 @@ class House:
         except SchedulerRefused as error:
             raise OfficeError(str(error), 409) from None
         except AskTimeout:
-            raise OfficeError(f"{to} gave no answer within {timeout:g} s", 503) from None
+            raise NamedError("no_reply", 503, to=to, seconds=f"{timeout:g}") from None
         except BusError as error:
-            raise OfficeError(f"{to} cannot answer now: {error}", 503) from None
+            raise NamedError("cannot_answer", 503, to=to, why=error) from None
 
 
 @cache

@@ -11,7 +11,7 @@ from actors.connection import ADMITTED
 from channels.local import RoomError
 from channels.slots import Slot
 from supervisor.causes import cause_of, line_of
-from supervisor.desk.office import Cause, Line, OfficeError, RoomInfo, SlotInfo, Why
+from supervisor.desk.office import Cause, Line, NamedError, OfficeError, RoomInfo, SlotInfo, Why
 from supervisor.services import Services
 from supervisor.zoned import local_time
 
@@ -44,8 +44,8 @@ class RoomsDesk:
         """Return the newest lines of a room, oldest first. Raises OfficeError 404."""
         try:
             events = await self.services.rooms.history(room, limit)
-        except RoomError as error:
-            raise OfficeError(str(error), 404) from None
+        except RoomError:
+            raise NamedError("no_room", 404, room=room) from None
         return [line_of(event, self.agents) for event in events]
 
     async def say(
@@ -59,8 +59,8 @@ class RoomsDesk:
         rooms = self.services.rooms
         try:
             found = await rooms.room(room)
-        except RoomError as error:
-            raise OfficeError(str(error), 404) from None
+        except RoomError:
+            raise NamedError("no_room", 404, room=room) from None
         with self.services.bus.subscribe(ADMITTED) as admitted:
             try:
                 event_id = await rooms.post(found.id, sender, text, txn_id=txn_id, as_bot=as_bot)
@@ -78,7 +78,7 @@ class RoomsDesk:
         """Return an event and what became of it. Raises OfficeError 404."""
         event = await self.services.inbox.event(event_id)
         if event is None:
-            raise OfficeError(f"no event {event_id} was admitted", 404)
+            raise NamedError("no_event", 404, id=event_id)
         slots = [await self._slot(slot) for slot in await self.services.inbox.slots_of(event_id)]
         return Why(line_of(event, self.agents), tuple(slots), await self._cause(event_id))
 

@@ -8,7 +8,7 @@ from datetime import datetime
 from cronactor.jobs import Occurrence
 from cronactor.messages import ScheduleView
 from cronactor.reminder import Reminder
-from supervisor.desk.office import CronInfo, CronRun, LastRun, OfficeError, ReminderInfo
+from supervisor.desk.office import CronInfo, CronRun, LastRun, NamedError, ReminderInfo
 from supervisor.zoned import local_time
 
 __all__ = ["cron_info", "one_schedule", "reminder_info", "run_info"]
@@ -64,9 +64,7 @@ def one_schedule(name: str, known: Sequence[str]) -> str:
     """Return the id that `[AGENT/]NAME` means. Raises OfficeError: none, or several."""
     found = [id for id in known if id == name or id.partition("/")[2] == name]
     if len(found) > 1:
-        raise OfficeError(f"{name} could be {' or '.join(found)}: name its agent too", 400)
+        raise NamedError("some_schedules", 400, name=name, found=" / ".join(found))
     if not found:
-        raise OfficeError(
-            f"there is no schedule {name}; there are {', '.join(known) or 'none'}", 404
-        )
+        raise NamedError("no_schedule", 404, name=name, known=", ".join(known) or "-")
     return found[0]

@@ -19,6 +19,7 @@ __all__ = ["Asked", "Said"]
 _TEXT_LIMIT = 20_000
 _LINES_LIMIT = 1_000
 _NAME = re.compile(r"[\w.\-=+]{1,64}")
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")  # not: tab and ends of lines
 _TXN = re.compile(r"[A-Za-z0-9_-]{8,64}")
 
 
@@ -62,6 +63,8 @@ class Asked:
         text, as_bot, txn_id = body.get("text"), body.get("as_bot", False), body.get("txn_id")
         if not isinstance(text, str) or not _is_sayable(text):
             raise self.bad("text", "need_text", limit=_TEXT_LIMIT)
+        if control := _CONTROL.search(text):
+            raise self.bad("text", "control_char", code=ord(control[0]))
         if not isinstance(as_bot, bool):
             raise self.bad("as_bot", "need_bool")
         if txn_id is not None and not (isinstance(txn_id, str) and _TXN.fullmatch(txn_id)):
@@ -114,6 +117,6 @@ class Asked:
 
 def _is_sayable(text: str) -> bool:
     """Return whether any store and any encoding can carry this text, and it says something."""
-    if not text.strip() or len(text) > _TEXT_LIMIT or "\0" in text:
+    if not text.strip() or len(text) > _TEXT_LIMIT:
         return False
     return not any("\ud800" <= char <= "\udfff" for char in text)

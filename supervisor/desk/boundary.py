@@ -161,7 +161,7 @@ class Boundary:
         except TooSlow:
             raise
         except OfficeError as error:
-            await exchange.fail(error.status, failure(error.text, error.errors))
+            await exchange.fail(error.status, failure(error.said(self._texts), error.errors))
         except DatabaseError as error:
             _log.error("request_failed", path=scope["path"], error=str(error))
             await exchange.fail(503, failure(str(error)))

@@ -31,6 +31,7 @@ from supervisor.desk.shapes import (
     TurnInfo,
     Why,
 )
+from supervisor.desk.texts import Texts
 
 __all__ = [
     "About",
@@ -41,6 +42,7 @@ __all__ = [
     "CronRun",
     "LastRun",
     "Line",
+    "NamedError",
     "Node",
     "Office",
     "OfficeError",
@@ -69,6 +71,23 @@ class OfficeError(Exception):
         self.text = text
         self.status = status
         self.errors = tuple(errors)
+
+    def said(self, texts: Texts) -> str:
+        """Return the sentence; `texts` are in the language of whoever reads it."""
+        return self.text
+
+
+class NamedError(OfficeError):
+    """An OfficeError whose sentence is one of `Texts`, by its key: it is said in any language."""
+
+    def __init__(self, key: str, status: int = 400, **values: object) -> None:
+        super().__init__(Texts("en")(key, **values), status)
+        self._key = key
+        self._values = values
+
+    def said(self, texts: Texts) -> str:
+        """Return the sentence; `texts` are in the language of whoever reads it."""
+        return texts(self._key, **self._values)
 
 
 class Office(Protocol):

@@ -120,7 +120,8 @@ _STYLE = """\
 @media (prefers-color-scheme: dark) { :root { --ground: #101411; --sheet: #181d1a; --ink: #e5ece6;
   --rule: #3d4a42; --accent: #72c994; --on: #0b1810; --bad: #ff9d94; } }
 * { box-sizing: border-box; }
-body { margin: 0; padding: max(1rem, 12vh) 1rem 1rem; background: var(--ground); color: var(--ink); }
+body { margin: 0; padding: max(1rem, 12vh) 1rem 1rem; background: var(--ground);
+  color: var(--ink); }
 main { margin: 0 auto; padding: 1.5rem; max-width: 34rem; overflow-wrap: anywhere;
   border: 1px solid var(--rule); border-radius: 12px; background: var(--sheet); }
 h1 { margin: 0; font-size: 1.375rem; color: var(--accent); }

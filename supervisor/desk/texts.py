@@ -25,6 +25,23 @@ _TEXTS: dict[str, tuple[str, str]] = {
     "not_found": ("no existe", "no such thing"),
     "method": ("método no permitido aquí", "method not allowed here"),
     "internal": ("error interno; el registro dice más", "internal error; the log says more"),
+    "no_tree": ("el árbol aún no está en pie", "the tree is not built yet"),
+    "no_reply": ("{to} no ha contestado en {seconds} s", "{to} gave no answer within {seconds} s"),
+    "cannot_answer": ("{to} no puede contestar ahora: {why}", "{to} cannot answer now: {why}"),
+    "no_room": ("no hay ninguna sala {room}", "there is no room {room}"),
+    "no_event": ("ningún agente ha leído un mensaje {id}", "no agent has read a message {id}"),
+    "no_schedule": (
+        "no hay ninguna tarea {name}; hay {known}",
+        "there is no schedule {name}; there are {known}",
+    ),
+    "some_schedules": (
+        "{name} puede ser {found}: di también su agente",
+        "{name} could be {found}: name its agent too",
+    ),
+    "control_char": (
+        "el texto lleva un carácter de control (U+{code:04X}): quítalo",
+        "the text holds a control character (U+{code:04X}): remove it",
+    ),
     "bad_json": ("el cuerpo no es un objeto JSON", "the body is no JSON object"),
     "bad_request": ("petición incorrecta", "bad request"),
     "too_big": ("el cuerpo pasa de {limit} bytes", "the body is over {limit} bytes"),

@@ -37,7 +37,8 @@ def _agent_row(agent: Answer) -> list[object]:
 def history(lines: Iterable[Answer], now: datetime) -> str:
     """Return the lines of a room, one paragraph each, with the id that `why` takes at its end."""
     return "\n".join(
-        f"{local_time(line['ts'], now)}  {said(line)}  [{clean(line['event_id'])}]" for line in lines
+        f"{local_time(line['ts'], now)}  {said(line)}  [{clean(line['event_id'])}]"
+        for line in lines
     )
 
 

@@ -16,6 +16,14 @@ HOSTILE = (
     '"><svg onload=alert(1)>',
     "[una](javascript:alert(1)) **no** `es` <b>marcado</b>",
 )
+BREAK_IN = """() => {
+  try {
+    document.body.innerHTML += "<img src=x onerror='window.hacked = 3'>";
+    return "taken";
+  } catch (error) {
+    return error.name;
+  }
+}"""
 NO_NAMES = ("<b>eva</b>", "eva\x1b[31m", "\u202eave", "eva\u200bana", "asistente", "")
 
 
@@ -24,14 +32,14 @@ def test_a_reminder_is_asked_for_seen_coming_and_said_live(
 ) -> None:
     guest = visit()
     page = enter(guest, url)
-    say(page, "recuérdame en 3 segundos que riegue las macetas")
-    expect(said(page, re.compile("te recordaré «riegue las macetas»"))).to_have_count(1)
-    pending = page.locator("#reminders [data-reminder]", has_text="riegue las macetas")
+    say(page, "recuérdame en 3 segundos que riegue <b>las macetas</b>")
+    expect(said(page, re.compile("te recordaré «riegue <b>las macetas</b>»"))).to_have_count(1)
+    pending = page.locator("#reminders [data-reminder]", has_text="riegue <b>las macetas</b>")
     expect(pending).to_have_count(1)
     expect(pending.locator("time")).to_have_attribute("datetime", re.compile(r"T.*[+-]\d\d:\d\d"))
     expect(pending).to_contain_text("#taller")
     guest.shoot("reminder-pending")
-    spoken = said(page, re.compile(r"Recordatorio: riegue las macetas"))
+    spoken = said(page, re.compile(r"Recordatorio: riegue <b>las macetas</b>"))
     expect(spoken).to_have_count(1)
     expect(spoken.locator(".sender")).to_have_text("asistente")
     expect(pending).to_have_count(0)
@@ -62,13 +70,19 @@ def test_why_explains_a_persons_message_and_an_agents(
 
 
 def test_what_is_in_a_message_stays_text(visit: Visits, home: Supervisor, url: str) -> None:
-    page = enter(visit(), url)
+    guest = visit()
+    page = enter(guest, url)
     for text in HOSTILE:
         expect(say(page, text).locator(".text")).to_have_text(text)
     say(page, "y \u202eséver la fin")
     expect(said(page, "séver").locator(".text")).to_have_text("y ⟨U+202E⟩séver la fin")
     assert page.evaluate("window.hacked") is None
     assert page.locator("#log :is(script, img, svg, a, b, code, iframe)").count() == 0
+    # And were there a hole in the page, the policy would still stand.
+    assert not guest.complaints
+    guest.expect_complaints("policy", "TrustedHTML", "Content Security Policy")
+    assert page.evaluate(BREAK_IN) == "TypeError"
+    assert any("policy: require-trusted-types-for" in text for text in guest.complaints)
 
 
 def test_a_message_that_is_refused_says_why_and_stays_in_the_writers_hands(

@@ -10,7 +10,8 @@ import trio
 import trio.testing
 
 from config.workspace import Workspace
-from supervisor.desk.office import Cause, Supervised, Why
+from supervisor.desk.office import Cause, NamedError, OfficeError, Supervised, Why
+from supervisor.desk.texts import Texts
 from supervisor.testkit.house import TestHouse, make_workspace, open_house
 
 ROOM = "#taller"
@@ -143,3 +144,20 @@ async def test_why_names_the_reminder_that_spoke(
         spoken = await why(house, 2)
         assert spoken.event.text.startswith("⏰")
         assert spoken.cause == Cause("reminder", name=reminder.id)
+
+
+async def test_what_cannot_be_done_is_said_in_the_language_of_whoever_asked(
+    workspace: Workspace, autojump_clock: trio.testing.MockClock
+) -> None:
+    async with open_house(workspace) as house:
+        office = house.household.house
+        for ask, spanish, english in (
+            (office.why("local-99"), "ningún agente", "no agent has read a message local-99"),
+            (office.history("#nada", 5), "ninguna sala #nada", "there is no room #nada"),
+            (office.cron_run("nada"), "ninguna tarea nada", "there are asistente/saludo"),
+        ):
+            with pytest.raises(OfficeError) as caught:
+                await ask
+            assert isinstance(caught.value, NamedError) and caught.value.status == 404
+            assert spanish in caught.value.said(Texts("es"))
+            assert english in caught.value.text == caught.value.said(Texts("en"))

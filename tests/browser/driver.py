@@ -30,7 +30,9 @@ T = TypeVar("T")
 
 MISSING = "chromium is not installed; on Debian: apt-get install chromium"
 PATIENCE = 20_000.0  # milliseconds; only ever used up by a failure
-OUTAGE = r"ERR_(CONNECTION_REFUSED|CONNECTION_RESET|EMPTY_RESPONSE|INCOMPLETE_CHUNKED|CONTENT_LENGTH_MISMATCH|SOCKET_NOT)"
+OUTAGE = (
+    r"ERR_(CONNECTION_REFUSED|CONNECTION_RESET|EMPTY_RESPONSE|INCOMPLETE_CHUNKED|CONTENT_LENGTH)"
+)
 REFUSED = r"the server responded with a status of {}\b"
 WIDE, PHONE = (1280, 800), (360, 740)
 

@@ -7,7 +7,8 @@ them: what nobody reads costs no encoding.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from typing import Any
 
 import attrs
@@ -38,14 +39,18 @@ class Entry:
     event: Any
     _frame: bytes | None = None
 
-    def frame(self, event_id: str) -> bytes:
+    def frame(self, boot: str) -> bytes:
         """Return it as a server-sent event; encoded by the first call, kept for the others."""
         if self._frame is None:
-            topic = " ".join(self.topic.split()).encode("utf-8", "replace")
-            parts = (topic, event_id.encode(), encode(self.event))
-            self._frame = b"event: %s\nid: %s\ndata: %s\n\n" % parts
+            parts = (_head(self.topic, boot), self.number, encode(self.event))
+            self._frame = b"%s%d\ndata: %s\n\n" % parts
             self.event = None
         return self._frame
+
+
+@lru_cache(maxsize=1024)
+def _head(topic: str, boot: str) -> bytes:
+    return f"event: {' '.join(topic.split())}\nid: {boot}.".encode("utf-8", "replace")
 
 
 def matches(topic: str, patterns: Iterable[str]) -> bool:
@@ -64,7 +69,7 @@ class Feed:
     """
 
     def __init__(self, capacity: int = CAPACITY) -> None:
-        self._boot = secrets.token_hex(4)
+        self.boot = secrets.token_hex(4)
         self._ring: list[Entry | None] = [None] * capacity
         self._last = 0
         self._oldest = 0
@@ -78,12 +83,12 @@ class Feed:
 
     def id(self, number: int) -> str:
         """Return the public id of a number."""
-        return f"{self._boot}.{number}"
+        return f"{self.boot}.{number}"
 
     def number(self, event_id: str) -> int | None:
         """Return the number of a public id, or None when this feed never gave it."""
         boot, _, number = event_id.partition(".")
-        if boot != self._boot or not (number.isascii() and number.isdigit() and len(number) < 19):
+        if boot != self.boot or not (number.isascii() and number.isdigit() and len(number) < 19):
             return None
         return int(number) if int(number) <= self._last else None
 
@@ -116,12 +121,15 @@ class Feed:
         """Return a reader of the topics that match, from the happening after number `start` on."""
         return Reader(self, self._sleepers, patterns, start)
 
-    def held(self, number: int) -> Entry:
-        """Return a happening by its number. Raises Lagged when it has left the ring."""
-        entry = self._ring[number % len(self._ring)]
-        if entry is None or entry.number != number:
+    def after(self, number: int, count: int) -> Iterator[Entry]:
+        """Yield up to `count` happenings after a number. Raises Lagged when the first has left."""
+        if number < self._oldest:
             raise Lagged
-        return entry
+        size = len(self._ring)
+        for wanted in range(number + 1, min(self._last, number + count) + 1):
+            entry = self._ring[wanted % size]
+            assert entry is not None
+            yield entry
 
     async def run(
         self, office: Office, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
@@ -202,17 +210,19 @@ class Reader:
         left the ring.
         """
         frames: list[bytes] = []
-        while len(frames) < count and size > 0 and self._skip():
-            entry = self._feed.held(self.position + 1)
-            frames.append(entry.frame(self._feed.id(entry.number)))
-            size -= len(frames[-1])
-            self.position += 1
+        for entry in self._feed.after(self.position, _STRETCH):
+            if self.wants(entry.topic):
+                if len(frames) >= count or size <= 0:
+                    break
+                frames.append(entry.frame(self._feed.boot))
+                size -= len(frames[-1])
+            self.position = entry.number
         return b"".join(frames)
 
     def _skip(self) -> bool:
         """Pass what it does not want, a stretch at most; return whether it wants the next."""
-        for _ in range(min(_STRETCH, self._feed.last - self.position)):
-            if self.wants(self._feed.held(self.position + 1).topic):
+        for entry in self._feed.after(self.position, _STRETCH):
+            if self.wants(entry.topic):
                 return True
-            self.position += 1
+            self.position = entry.number
         return False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Sequence
 from itertools import count
 from types import TracebackType
 from typing import Any
@@ -72,6 +73,18 @@ class Subscription(Parking):
         """
         await self._wait()
         return self.receive_nowait()
+
+    async def receive_some(self) -> Sequence[Any]:
+        """Wait for events and take those that are here, at most `RUN`.
+
+        Raises trio.EndOfChannel once the subscription has ended. A cancel loses no event.
+        """
+        await self._wait()
+        if not self._live:
+            raise trio.EndOfChannel
+        taken = [self._events.popleft() for _ in range(min(RUN, len(self._events)))]
+        self.taken += len(taken)
+        return taken
 
     def receive_nowait(self) -> Any:
         """Return the next event; raises trio.WouldBlock without one, EndOfChannel at the end."""

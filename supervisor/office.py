@@ -13,8 +13,7 @@ import attrs
 from channels.bus import Bus
 from channels.errors import AskTimeout, BusError
 from channels.lanes import lane as as_lane
-from channels.messages import CellChanged, CellState, Reload
-from channels.rooms import RoomEvent
+from channels.messages import CellState, Reload
 from config.schema import SupervisorConfig
 from cronactor.jobs import Occurrence
 from cronactor.messages import (
@@ -27,7 +26,6 @@ from cronactor.messages import (
     ScheduleView,
 )
 from cronactor.reminder import Reminder
-from supervisor.causes import line_of
 from supervisor.cell import CellInfo
 from supervisor.desk.office import (
     About,
@@ -50,6 +48,7 @@ from supervisor.desk.office import (
     Why,
 )
 from supervisor.fleet import LOOP, Fleet, Member
+from supervisor.happenings import BACKLOG, happenings
 from supervisor.logs import lost_lines
 from supervisor.metrics import Statistics
 from supervisor.reload import UnknownAgents
@@ -200,18 +199,8 @@ class House:
     @contextmanager
     def subscribe(self, topic: str) -> Iterator[AsyncIterator[tuple[str, Line | CellChange]]]:
         """Subscribe to `rooms/*` or `supervision`; a slow reader loses the oldest."""
-        with self._bus.subscribe(topic, capacity=4096) as events:
-            yield self._translated(events)
-
-    async def _translated(self, events: Any) -> AsyncIterator[tuple[str, Line | CellChange]]:
-        async for event in events:
-            if isinstance(event, RoomEvent):
-                yield f"rooms/{event.room}", line_of(event, self.fleet.user_ids())
-            elif isinstance(event, CellChanged):
-                yield (
-                    "supervision",
-                    CellChange(event.path, event.state.value, event.generation, event.reason),
-                )
+        with self._bus.subscribe(topic, capacity=BACKLOG) as events:
+            yield happenings(events, self.fleet.user_ids)
 
     # -- agents ------------------------------------------------------------------------------------
 

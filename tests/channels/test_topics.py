@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from trio.testing import wait_all_tasks_blocked
 
 from channels.bus import Bus
+from channels.parking import RUN
 
 pytestmark = pytest.mark.promise("P5")
 
@@ -46,6 +47,43 @@ async def test_a_slow_subscriber_loses_its_oldest_and_it_is_counted(bus: Bus) ->
         assert slow.statistics().received == 5
         assert quick.statistics().dropped == 0
     assert bus.statistics().events_dropped == 3
+
+
+async def test_some_are_taken_at_once_in_order_and_never_too_many(bus: Bus) -> None:
+    with bus.subscribe("rooms/*", capacity=10_000) as events:
+        for number in range(3 * RUN + 1):
+            bus.publish("rooms/a", number)
+        taken = [await events.receive_some() for _ in range(4)]
+        assert [len(some) for some in taken] == [RUN, RUN, RUN, 1]
+        assert [number for some in taken for number in some] == list(range(3 * RUN + 1))
+        with trio.move_on_after(0) as scope:
+            await events.receive_some()
+        assert scope.cancelled_caught
+        bus.publish("rooms/a", "next")
+        assert await events.receive_some() == ["next"]
+        bus.unsubscribe(events.id)
+        with pytest.raises(trio.EndOfChannel):
+            await events.receive_some()
+
+
+async def test_taking_some_of_a_busy_topic_lets_others_run(bus: Bus) -> None:
+    turns = 0
+
+    async def others() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await trio.lowlevel.checkpoint()
+
+    with bus.subscribe("t", capacity=100 * RUN) as events:
+        for number in range(100 * RUN):
+            bus.publish("t", number)
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(others)
+            for _ in range(100):
+                await events.receive_some()
+            nursery.cancel_scope.cancel()
+    assert turns >= 90
 
 
 def test_a_subscription_holds_at_least_one_event(bus: Bus) -> None:

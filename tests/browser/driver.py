@@ -203,14 +203,14 @@ def enter(visit: Visit, url: str, person: str = "ana", room: str = "#taller") ->
 
 
 def choose(page: Page, room: str) -> None:
-    page.locator(f'#rooms [data-room="{room}"]').click()
+    page.locator(f'#rooms [data-room="{room}"]').press("Enter")
     expect(page.locator(f'#rooms [data-room="{room}"]')).to_have_attribute("aria-current", "true")
 
 
 def say(page: Page, text: str) -> Locator:
     """Write a message and send it; return what shows it."""
     page.locator("#composer").fill(text)
-    page.locator("#send").click()
+    page.locator("#composer").press("Enter")
     return said(page, text).first
 
 

@@ -23,6 +23,8 @@ SCRIPT = r"""
   rounds: [[{crash: "<img src=x onerror=alert(1)> se rompió"}]]
 - match: colores
   rounds: [[{text: "rojo \x1b[31mno\x1b[0m y\x07 <b>fin</b>"}]]
+- match: callad
+  rounds: [[no_reply: true]]
 - rounds: [[{text: "bien"}]]
 """
 ACTOR = {

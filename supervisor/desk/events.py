@@ -16,7 +16,7 @@ from supervisor.desk.feed import KEPT, Feed, Lagged, Reader
 
 __all__ = ["BURST", "WRITES_A_SECOND", "EventStream"]
 
-BURST, WRITES_A_SECOND = 4, 20  # a question, its answer and what else a turn tells, at once
+BURST, WRITES_A_SECOND = 4, 10  # at once: a question, its answer and what else a turn tells
 RETRY_MS = 1000  # what a browser waits before it connects again
 CHUNK_EVENTS, CHUNK_BYTES = 32, 32 << 10  # encoded in a row, without letting others run
 WRITE_BYTES = 256 << 10

@@ -62,6 +62,7 @@ class Driver:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="browser")
         self._playwright: Playwright | None = None
         self._browser: Browser | None = None
+        self.benches: dict[str, Visit] = {}
 
     def run(self, act: Callable[..., T], **arguments: Any) -> T:
         """Call in the thread that owns the browser."""
@@ -139,6 +140,7 @@ class Visits:
         self._driver = driver
         self._pictures = pictures
         self._open: list[Visit] = []
+        self._borrowed: list[Visit] = []
 
     def __call__(
         self,
@@ -159,12 +161,22 @@ class Visits:
         self._open.append(Visit(context, self._pictures))
         return self._open[-1]
 
+    def bench(self, language: str) -> Page:
+        """Return a page that tests of this process share: what needs no server."""
+        bench = self._driver.benches.get(language)
+        if bench is None:
+            bench = self(language=language)
+            self._driver.benches[language] = self._open.pop()
+        bench.complaints.clear()
+        self._borrowed.append(bench)
+        return bench.page
+
     @contextlib.contextmanager
     def checked(self, name: str) -> Iterator[None]:
         """Fail with what a browser complained of; leave pictures of a test that fails."""
         try:
             yield
-            for visit in self._open:
+            for visit in (*self._open, *self._borrowed):
                 visit.check()
         except BaseException:
             for number, visit in enumerate(self._open):

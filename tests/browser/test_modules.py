@@ -20,7 +20,7 @@ ORIGIN = "http://127.0.0.1"
 
 def module(visit: Visits, language: str = "es-ES") -> Page:
     """A blank page beside which the modules are found."""
-    page = visit(language=language).page
+    page = visit.bench(language)
 
     def answer(route: Route) -> None:
         path = WEB / route.request.url.removeprefix(f"{ORIGIN}/web/")
@@ -29,6 +29,7 @@ def module(visit: Visits, language: str = "es-ES") -> Page:
         else:
             route.fulfill(content_type="text/html", body="<!doctype html><title>-</title>")
 
+    page.unroute_all()
     page.route("**/*", answer)
     page.goto(f"{ORIGIN}/")
     return page

@@ -20,7 +20,7 @@ from supervisor.desk.office import Office
 __all__ = ["TOPICS", "Entry", "Feed", "Lagged", "Reader", "matches"]
 
 TOPICS = ("rooms/*", "supervision")
-CAPACITY = 16_384  # three seconds at 5 000/s, then about 12 MB of short messages
+CAPACITY = 16_384  # three seconds at 5 000/s, then some 8 MB of short messages
 KEPT, KEPT_SECONDS = 1024, 10.0  # so many stay, whatever their age; others until the next look
 _TOPICS_KNOWN = 1024  # that one reader remembers to want, or not
 _STRETCH = 512  # that are passed or let go without letting others run

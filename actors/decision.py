@@ -191,7 +191,8 @@ def _among(
 ) -> Decision:
     """Apply the rules of each agent, then the room's policy, to those who are there."""
     human = sender_is_human(facts, company)
-    addressed = tuple(a for a in addressed_agents(facts, room, company) if a in present)
+    named = addressed_agents(facts, room, company)
+    addressed = tuple(agent for agent in named if agent in present)
     candidates = addressed or tuple(present)
     asked_by_person = bool(addressed) and human
     refusals = {
@@ -203,6 +204,8 @@ def _among(
     if not willing:
         return Decline(refusals[candidates[0]])
     chosen, rule = _by_policy(room, facts, company, willing, addressed)
+    if named and not addressed:
+        rule = f"absent: {', '.join(named)}"  # somebody else answers than was asked
     return _when_reachable(chosen, rule, company)
 
 

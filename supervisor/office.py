@@ -89,7 +89,9 @@ class House:
         return self.fleet.config
 
     def _rooms(self) -> RoomsDesk:
-        return RoomsDesk(self.fleet.services, self._config.timezone, self.fleet.user_ids())
+        order = {room.id: room.participants for room in self._config.rooms}
+        zone, ids = self._config.timezone, self.fleet.user_ids()
+        return RoomsDesk(self.fleet.services, zone, ids, order)
 
     # -- state -------------------------------------------------------------------------------------
 

@@ -8,7 +8,7 @@ import attrs
 import trio
 
 from actors.connection import ADMITTED
-from channels.local import RoomError
+from channels.local import LocalRoom, RoomError
 from channels.slots import Slot
 from supervisor.causes import cause_of, line_of
 from supervisor.desk.office import Cause, Line, NamedError, OfficeError, RoomInfo, SlotInfo, Why
@@ -27,18 +27,20 @@ class RoomsDesk:
     services: Services
     zone: str
     agents: Mapping[str, str]
+    order: Mapping[str, Sequence[str]]  # room -> participants, as configured
 
     async def rooms(self) -> Sequence[RoomInfo]:
         """Return every room."""
         return [
-            RoomInfo(
-                room.id,
-                room.alias,
-                tuple(member for member in room.members if member in self.agents),
-                tuple(room.members),
-            )
+            RoomInfo(room.id, room.alias, self._participants(room), tuple(room.members))
             for room in await self.services.rooms.rooms()
         ]
+
+    def _participants(self, room: LocalRoom) -> tuple[str, ...]:
+        """Our agents in a room, in the order in which its rules take them."""
+        here = [member for member in room.members if member in self.agents]
+        first = [agent for agent in self.order.get(room.id, ()) if agent in here]
+        return tuple(dict.fromkeys([*first, *here]))
 
     async def history(self, room: str, limit: int) -> Sequence[Line]:
         """Return the newest lines of a room, oldest first. Raises OfficeError 404."""

@@ -17,6 +17,7 @@ from supervisor.desk.texts import Texts
 __all__ = ["Asked", "Said"]
 
 _TEXT_LIMIT = 20_000
+_BYTES_LIMIT = 60_000  # rooms hold events of 64 KB
 _LINES_LIMIT = 1_000
 _NAME = re.compile(r"[\w.\-=+]{1,64}")
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")  # not: tab and ends of lines
@@ -63,6 +64,8 @@ class Asked:
         text, as_bot, txn_id = body.get("text"), body.get("as_bot", False), body.get("txn_id")
         if not isinstance(text, str) or not _is_sayable(text):
             raise self.bad("text", "need_text", limit=_TEXT_LIMIT)
+        if len(text.encode()) > _BYTES_LIMIT:
+            raise self.bad("text", "long_text", limit=_BYTES_LIMIT)
         if control := _CONTROL.search(text):
             raise self.bad("text", "control_char", code=ord(control[0]))
         if not isinstance(as_bot, bool):

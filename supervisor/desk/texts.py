@@ -38,6 +38,10 @@ _TEXTS: dict[str, tuple[str, str]] = {
         "{name} puede ser {found}: di también su agente",
         "{name} could be {found}: name its agent too",
     ),
+    "long_text": (
+        "el texto ocupa más de {limit} bytes: repártelo en varios mensajes",
+        "the text takes more than {limit} bytes: make several messages of it",
+    ),
     "control_char": (
         "el texto lleva un carácter de control (U+{code:04X}): quítalo",
         "the text holds a control character (U+{code:04X}): remove it",
@@ -88,16 +92,16 @@ _TEXTS: dict[str, tuple[str, str]] = {
     # the page that signs in
     "sign_in open": (
         "Abre la dirección completa que el supervisor escribe al arrancar, y guarda en "
-        "run/web.url: lleva el token. O pégala aquí.",
+        "run/web.url, en la carpeta del workspace: lleva el token. O pégala aquí.",
         "Open the whole address that the supervisor prints when it starts, and keeps in "
-        "run/web.url: it carries the token. Or paste it here.",
+        "run/web.url, in the workspace folder: it carries the token. Or paste it here.",
     ),
     "sign_in label": ("Dirección o token", "Address or token"),
     "sign_in enter": ("Entrar", "Sign in"),
     "sign_in wait": ("Entrando…", "Signing in…"),
     "sign_in wrong": (
-        "Ese token no es el de este supervisor: mira run/web.url.",
-        "That is not this supervisor's token: see run/web.url.",
+        "Ese token no es el de este supervisor: mira run/web.url, en la carpeta del workspace.",
+        "That is not this supervisor's token: see run/web.url in the workspace folder.",
     ),
     "sign_in gone": ("El supervisor no contesta.", "The supervisor does not answer."),
     "sign_in noscript": (

@@ -202,7 +202,7 @@ def test_a_stranger_that_alternates_like_a_machine_is_taken_for_a_bot_from_now_o
 def test_who_is_not_there_is_not_chosen_even_if_mentioned() -> None:
     company = attrs.evolve(COMPANY, present=frozenset({"bob"}))
     said = facts(event(mentions=["ada"]))
-    assert decide(ROOM, said, company) == Dispatch(("bob",), "first")
+    assert decide(ROOM, said, company) == Dispatch(("bob",), "absent: ada")
 
 
 def test_with_nobody_there_the_slot_waits_and_after_its_time_expires() -> None:

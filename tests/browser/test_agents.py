@@ -7,7 +7,7 @@ from pathlib import Path
 
 from playwright.sync_api import Page, expect
 
-from tests.browser.driver import REFUSED, Visits, agent, enter, said, say
+from tests.browser.driver import PHONE, REFUSED, Visits, agent, enter, said, say
 from tests.browser.houses import ACTOR
 from tests.e2e.process import Supervisor, write
 
@@ -60,8 +60,48 @@ def test_a_broken_configuration_shows_where_and_the_agent_goes_on(
     say(page, "devops, ¿qué hora es?")
     expect(said(page, "Europe/Madrid")).to_have_count(1)
     assert generation(page, "devops") == before
-    notice.get_by_role("button", name="Close").click()
+    assert (notice.text_content() or "").count("could not") == 1
+    page.get_by_role("button", name="Reload devops").click()
+    expect(page.locator("#notices .done")).to_have_count(1)
     expect(notice).to_have_count(0)
+
+
+def test_a_notice_on_a_phone_leaves_the_tabs_free(
+    visit: Visits, home: Supervisor, url: str
+) -> None:
+    guest = visit(size=PHONE)
+    page = enter(guest, url, "eva")
+    page.locator('#tabs [data-view="tree"]').click()
+    good = config_of(home, "devops").read_text()
+    write(home.workspace, {"agents/devops/config.yaml": "turn_seconds: much\n" + good})
+    guest.expect_complaints(REFUSED.format(422))
+    try:
+        page.get_by_role("button", name="Recargar devops").click()
+        notice = page.locator("#notices").get_by_role("alert")
+        expect(notice).to_contain_text("turn_seconds")
+    finally:
+        write(home.workspace, {"agents/devops/config.yaml": good})
+    for view in ("time", "talk", "tree"):
+        page.locator(f'#tabs [data-view="{view}"]').click()
+    notice.get_by_role("button", name="Cerrar").click()
+    expect(notice).to_have_count(0)
+
+
+def test_a_stopped_agent_is_said_to_be_so_and_who_answers_instead_of_it(
+    visit: Visits, home: Supervisor, url: str
+) -> None:
+    page = enter(visit(), url, "eva", "#patio")
+    chip = page.locator("#callable").get_by_text("@devops", exact=True)
+    expect(chip).to_have_count(1)
+    home.client.post("agents", "devops", "stop")
+    try:
+        expect(chip).to_have_count(0)
+        expect(page.locator("#room-people")).to_contain_text("devops (parado)")
+        say(page, "@devops ¿qué hora es?").locator(".why").click()
+        expect(page.locator("#why")).to_contain_text("no está en marcha: contesta otro")
+    finally:
+        home.client.post("agents", "devops", "start")
+    expect(chip).to_have_count(1)
 
 
 def test_an_agent_that_breaks_is_seen_in_quarantine_and_started_again(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from pathlib import Path
 
 import pytest
@@ -147,3 +148,22 @@ def test_a_new_token_ends_the_session_and_what_was_written_is_sent_after_signing
         expect(said(page, "guárdame esto")).to_have_count(1)
         expect(page.locator("#log [data-txn]")).to_have_count(0)
         assert second.said("#taller", "@ana") == ["guárdame esto"]
+
+
+def test_a_supervisor_that_stands_still_is_not_called_live(visit: Visits, tmp_path: Path) -> None:
+    """Its socket stays open, so that only the want of answers can tell."""
+    guest = visit()
+    guest.expect_complaints(OUTAGE)
+    with supervisor(furnish(tmp_path / "w")) as running:
+        page = enter(guest, address(running))
+        running.process.send_signal(signal.SIGSTOP)
+        try:
+            expect(connection(page)).to_have_attribute("data-state", "waiting")
+            page.locator("#composer").fill("dicho mientras estaba parado")
+            page.locator("#composer").press("Enter")
+            expect(page.locator("#log [data-txn]")).to_have_count(1)
+        finally:
+            running.process.send_signal(signal.SIGCONT)
+        wait_live(page)
+        expect(said(page, "dicho mientras estaba parado")).to_have_count(1)
+        assert_each_shown_once(page)

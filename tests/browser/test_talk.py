@@ -32,7 +32,7 @@ def test_a_reminder_is_asked_for_seen_coming_and_said_live(
 ) -> None:
     guest = visit()
     page = enter(guest, url)
-    say(page, "recuérdame en 3 segundos que riegue <b>las macetas</b>")
+    say(page, "recuérdame en 8 segundos que riegue <b>las macetas</b>")
     expect(said(page, re.compile("te recordaré «riegue <b>las macetas</b>»"))).to_have_count(1)
     pending = page.locator("#reminders [data-reminder]", has_text="riegue <b>las macetas</b>")
     expect(pending).to_have_count(1)
@@ -83,6 +83,19 @@ def test_what_is_in_a_message_stays_text(visit: Visits, home: Supervisor, url: s
     guest.expect_complaints("policy", "TrustedHTML", "Content Security Policy")
     with page.expect_console_message(lambda m: m.text.startswith("policy: require-trusted")):
         assert page.evaluate(BREAK_IN) == "TypeError"
+
+
+def test_a_browser_that_keeps_nothing_talks_all_the_same(visit: Visits, url: str) -> None:
+    guest = visit()
+    guest.context.add_init_script(
+        """for (const kind of ["localStorage", "sessionStorage"])
+          Object.defineProperty(window, kind, {
+            get() { throw new DOMException("no", "SecurityError"); },
+          });"""
+    )
+    page = enter(guest, url, "eva")
+    expect(say(page, "devops, ¿qué hora es en Lima?")).to_be_visible()
+    expect(said(page, "America/Lima")).to_have_count(1)
 
 
 def test_a_message_that_is_refused_says_why_and_stays_in_the_writers_hands(

@@ -161,3 +161,13 @@ async def test_what_cannot_be_done_is_said_in_the_language_of_whoever_asked(
             assert isinstance(caught.value, NamedError) and caught.value.status == 404
             assert spanish in caught.value.said(Texts("es"))
             assert english in caught.value.text == caught.value.said(Texts("en"))
+
+
+async def test_participants_come_in_the_order_in_which_the_rules_take_them(
+    tmp_path: Path, autojump_clock: trio.testing.MockClock
+) -> None:
+    rooms = f'rooms: [{{id: "{ROOM}", participants: [devops, asistente]}}]\n'
+    files = {"supervisor.yaml": "timezone: Europe/Madrid\n" + rooms}
+    async with open_house(make_workspace(tmp_path / "w", files)) as house:
+        (room,) = await house.household.house.rooms()
+        assert room.participants == ("devops", "asistente")

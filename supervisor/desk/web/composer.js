@@ -5,6 +5,7 @@ import { Offers } from "./offers.js";
 import { t } from "./texts.js";
 
 const LIMIT = 20_000;
+const BYTES = 60_000;
 const CHIPS = 5;
 
 export class Composer {
@@ -97,6 +98,7 @@ export class Composer {
     const text = this.#text.value;
     if (!text.trim()) return;
     if ([...text].length > LIMIT) return this.complain(t("too_long", { limit: LIMIT }));
+    if (new TextEncoder().encode(text).length > BYTES) return this.complain(t("too_big", { limit: BYTES }));
     this.#held = !this.#on.say(text);
     if (this.#held) return;
     this.#text.value = "";

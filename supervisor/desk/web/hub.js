@@ -3,6 +3,7 @@
 import { get, roomPath } from "./api.js";
 import { Outbox } from "./outbox.js";
 import { isHeard, KEPT, withRooms } from "./state.js";
+import { keep, recall } from "./stores.js";
 
 const AT_FIRST = 100;
 const AHEAD = 30; // rooms that are read before anyone looks at them, for what is unread in them
@@ -12,10 +13,10 @@ const SHOWN = "vivero.room";
 export class Hub {
   rooms = new Map();
   shown = null;
-  live = false;
+  state = "waiting"; // of the connection
   ready = false; // once the rooms were read
   #limits = new Map(); // room id -> how many lines its history was asked for
-  #marks = stored(localStorage, READ, {});
+  #marks = recall("localStorage", READ, {});
   #loading = new Map();
   #on;
 
@@ -43,7 +44,7 @@ export class Hub {
     const room = this.room;
     const hasOlder = room.loaded && room.events.length >= AT_FIRST && this.#limit(room.id) < KEPT;
     const pending = this.outbox.of(room.id).filter((item) => !room.known.has(item.event_id));
-    return { room, self: this.person.self, pending, live: this.live, hasOlder };
+    return { room, self: this.person.self, pending, state: this.state, hasOlder };
   }
 
   // Something may be missing in every room until its history is read again.
@@ -65,14 +66,14 @@ export class Hub {
   }
 
   #firstRoom() {
-    const last = stored(sessionStorage, SHOWN, null) ?? stored(localStorage, SHOWN, null);
+    const last = recall("sessionStorage", SHOWN, null) ?? recall("localStorage", SHOWN, null);
     return this.rooms.has(last) ? last : [...this.rooms.keys()][0];
   }
 
   choose(id) {
     if (id === undefined) return;
     this.shown = id;
-    for (const store of [sessionStorage, localStorage]) keep(store, SHOWN, id);
+    for (const kind of ["sessionStorage", "localStorage"]) keep(kind, SHOWN, id);
     this.#seen();
     this.#on.opened();
     if (!this.room.loaded) this.#load(this.room);
@@ -117,7 +118,7 @@ export class Hub {
   #mark(room) {
     room.read();
     this.#marks[room.id] = room.readTs;
-    keep(localStorage, READ, this.#marks);
+    keep("localStorage", READ, this.#marks);
   }
 
   // Another name, or another look at the page: what is own and what is read may differ.
@@ -128,10 +129,10 @@ export class Hub {
     this.#on.changed(0, false);
   }
 
-  setLive(live) {
-    this.live = live;
+  setState(state) {
+    this.state = state;
     if (this.room) this.#on.changed(0, false);
-    if (live) this.outbox.flush();
+    if (state === "live") this.outbox.flush();
   }
 
   #limit(id) {
@@ -168,19 +169,3 @@ export class Hub {
 }
 
 const heard = (lines, self) => lines.filter((line) => isHeard(line, self)).length;
-
-function stored(store, key, otherwise) {
-  try {
-    return JSON.parse(store.getItem(key)) ?? otherwise;
-  } catch {
-    return otherwise;
-  }
-}
-
-function keep(store, key, value) {
-  try {
-    store.setItem(key, JSON.stringify(value));
-  } catch {
-    // Without a store it lasts as long as the page.
-  }
-}

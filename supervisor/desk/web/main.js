@@ -14,7 +14,7 @@ import { SharedStream } from "./share.js";
 import { Talk } from "./talk.js";
 import { t, translatePage } from "./texts.js";
 import { startTicking } from "./time.js";
-import { Tree } from "./tree.js";
+import { down, Tree } from "./tree.js";
 import { startViews } from "./views.js";
 import { Why } from "./why.js";
 
@@ -71,8 +71,10 @@ const times = new Panel(() => agenda.read(), 5000, 300);
 
 async function readSupervision() {
   const agents = await tree.read();
+  mute = agents === null;
+  showState();
   if (agents) person.setAgents(agents.map((agent) => agent.agent));
-  roomHead.answering(hub.room, tree.agents);
+  drawRoomHead();
 }
 
 function giveBack(item) {
@@ -91,13 +93,25 @@ function say(text) {
 function drawRooms() {
   roomList.draw([...hub.rooms.values()], hub.shown, person.self);
   header.unread(hub.unread);
+  drawRoomHead();
+}
+
+function drawRoomHead() {
   if (!hub.room) return;
-  roomHead.draw(hub.room, person.self);
-  composer.offer(hub.room.participants);
+  const away = down(tree.agents);
+  roomHead.draw(hub.room, person.self, away);
+  composer.offer(hub.room.participants.filter((id) => !away.has(id)));
   roomHead.answering(hub.room, tree.agents);
 }
 
 // -- live -------------------------------------------------------------------------------------
+
+let streamState = "waiting";
+let mute = false; // the stream stands, but the supervisor gives no answers
+
+function showState() {
+  header.state(streamState === "live" && mute ? "waiting" : streamState);
+}
 
 const lines = new Batch((events) => hub.take(events.map((event) => JSON.parse(event.data))));
 
@@ -111,8 +125,9 @@ const stream = new SharedStream("/api/events?topics=rooms/*,supervision", {
     }
   },
   state(state) {
-    header.state(state);
-    hub.setLive(state === "live");
+    streamState = state;
+    showState();
+    hub.setState(state);
     if (state !== "waiting") Panel.letAsk(state === "live");
   },
 });

@@ -13,9 +13,15 @@ export function say(text) {
   setTimeout(leave, SHOWN);
 }
 
-// `errors`: [{ file, line, col, key, message }], each with its place.
-export function complain(text, errors = []) {
-  notice("div.failed", { role: "alert" }, [text], errors);
+// `errors`: [{ file, line, col, key, message }], each with its place; `about`: the agent.
+export function complain(about, text, errors = []) {
+  settle(about);
+  notice("div.failed", { role: "alert", data: { about } }, [text], errors);
+}
+
+// What went wrong with an agent before is no news any more.
+export function settle(about) {
+  for (const node of find("#notices").querySelectorAll(".failed")) if (node.dataset.about === about) node.remove();
 }
 
 function notice(spec, props, [text], errors = []) {

@@ -1,6 +1,7 @@
 // What you said and the server has not accepted yet: sent in order, again after an outage, once.
 
 import { Failure, post, roomPath } from "./api.js";
+import { keep, recall } from "./stores.js";
 
 const KEY = "vivero.outbox";
 const WAITS = [500, 1000, 2000, 4000, 5000];
@@ -87,24 +88,12 @@ export class Outbox {
   }
 
   #changed() {
-    save(this.items);
+    keep("sessionStorage", KEY, this.items);
     this.#on.changed();
   }
 }
 
 function restored() {
-  try {
-    const items = JSON.parse(sessionStorage.getItem(KEY) ?? "[]");
-    return Array.isArray(items) ? items.filter((item) => typeof item?.txn === "string") : [];
-  } catch {
-    return [];
-  }
-}
-
-function save(items) {
-  try {
-    sessionStorage.setItem(KEY, JSON.stringify(items));
-  } catch {
-    // A full or forbidden store: the messages still wait in this page.
-  }
+  const items = recall("sessionStorage", KEY, []);
+  return Array.isArray(items) ? items.filter((item) => typeof item?.txn === "string") : [];
 }

@@ -1,6 +1,7 @@
 // Your name: kept in this browser, checked here before the server has to refuse it.
 
 import { find, setAttr, setText } from "./dom.js";
+import { keep, recall } from "./stores.js";
 import { t } from "./texts.js";
 
 const KEY = "vivero.person";
@@ -15,7 +16,7 @@ export class Person {
   // `on.changed()`; `on.entered()`: the name was given with Enter, what waited for it can go on.
   constructor(on) {
     this.#on = on;
-    this.#field.value = remembered();
+    this.#field.value = String(recall("localStorage", KEY, ""));
     this.#field.addEventListener("change", () => this.#settle());
     this.#field.addEventListener("input", () => this.#complain(""));
     find("#who").addEventListener("submit", (event) => {
@@ -56,7 +57,7 @@ export class Person {
     this.#complain(fault);
     if (fault) return false;
     this.#field.value = name;
-    remember(name);
+    keep("localStorage", KEY, name);
     this.#on.changed();
     return true;
   }
@@ -71,21 +72,5 @@ export class Person {
     setText(this.#error, text);
     this.#error.hidden = !text;
     setAttr(this.#field, "aria-invalid", text ? "true" : null);
-  }
-}
-
-function remembered() {
-  try {
-    return localStorage.getItem(KEY) ?? "";
-  } catch {
-    return "";
-  }
-}
-
-function remember(name) {
-  try {
-    localStorage.setItem(KEY, name);
-  } catch {
-    // Without a store the name lasts as long as the page.
   }
 }

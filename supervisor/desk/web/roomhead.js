@@ -1,15 +1,18 @@
 // Above and under the conversation: whose room it is, and who is answering in it now.
 
 import { find, setText, visible } from "./dom.js";
+import { STATES } from "./states.js";
 import { counted, list, t } from "./texts.js";
 
 const NAMED = 5;
 
 export class RoomHead {
-  draw(room, self) {
+  // `down`: agents that are not running, name -> state.
+  draw(room, self, down) {
     setText(find("#room-title"), visible(room.name));
     const others = [...new Set([...room.participants, ...room.members])].filter((name) => name !== self);
-    setText(find("#room-people"), others.length ? t("with", { names: named(others) }) : "");
+    const names = others.map((name) => (down.has(name) ? t("is_down", { name, state: STATES(down.get(name)) }) : name));
+    setText(find("#room-people"), names.length ? t("with", { names: named(names) }) : "");
   }
 
   // `agents`: the agents' nodes of the supervision tree.

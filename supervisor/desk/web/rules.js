@@ -4,6 +4,7 @@ import { lang } from "./texts.js";
 
 export const RULES = {
   mention: ["El mensaje nombra a este agente o le responde.", "The message names this agent or replies to it."],
+  absent: ["El agente al que se nombraba no está en marcha: contesta otro.", "The agent that was named is not running: another one answers."],
   first: ["Nadie estaba nombrado: contesta el primero de la sala.", "Nobody was named: the first of the room answers."],
   round_robin: ["Contesta el que llevaba más tiempo callado.", "The one who had been silent longest answers."],
   turn_based: ["La sala va por turnos: le tocaba a este.", "The room takes turns: it was this one's."],

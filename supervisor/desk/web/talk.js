@@ -26,7 +26,7 @@ export class Talk {
 
   #stuck = true;
 
-  // Shows a room anew, at its end. `view`: { room, self, pending, live, hasOlder }.
+  // Shows a room anew, at its end. `view`: { room, self, pending, state, hasOlder }.
   open(view) {
     this.#log.setAttribute("aria-busy", "true");
     this.#log.replaceChildren();
@@ -137,7 +137,7 @@ export class Talk {
 }
 
 // What is to be seen, in order: each with a key that stays its own.
-function rows({ room, self, pending, live, hasOlder }) {
+function rows({ room, self, pending, state, hasOlder }) {
   const items = hasOlder ? [{ kind: "older", key: "older" }] : [];
   let day = null;
   let last = null;
@@ -151,7 +151,7 @@ function rows({ room, self, pending, live, hasOlder }) {
     items.push(row(line, last, self));
     last = line;
   }
-  items.push(...pending.map((item) => pendingRow(item, live)));
+  items.push(...pending.map((item) => pendingRow(item, state)));
   if (items.length === 0 && room.loaded) items.push({ kind: "empty", key: "empty", room });
   return items;
 }
@@ -166,8 +166,10 @@ function row(line, last, self) {
   return { kind: small ? "small" : "message", key: `event ${line.event_id}`, line, update };
 }
 
-function pendingRow(item, live) {
-  const fate = item.refusal ? t("refused", { why: item.refusal }) : t(live ? "sending" : "waits_to_send");
+const FATES = { live: "sending", "signed-out": "waits_to_sign_in" };
+
+function pendingRow(item, state) {
+  const fate = item.refusal ? t("refused", { why: item.refusal }) : t(FATES[state] ?? "waits_to_send");
   const update = (node) => {
     node.classList.toggle("refused", Boolean(item.refusal));
     setText(find(".fate span", node), fate);

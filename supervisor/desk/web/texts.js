@@ -27,10 +27,12 @@ const ES = {
   say_hint: "Intro envía, Mayús + Intro cambia de línea.",
   sending: "enviando…",
   waits_to_send: "sin conexión: se enviará al volver",
+  waits_to_sign_in: "se enviará al entrar de nuevo",
   refused: "No se ha enviado: {why}",
   edit_again: "Editar",
   discard: "Descartar",
   too_long: "El mensaje pasa de {limit} caracteres.",
+  too_big: "El mensaje ocupa más de {limit} bytes: repártelo en varios.",
   need_name: "¿Cómo te llamas? Escribe tu nombre para poder hablar.",
   bad_name: "Ese nombre no sirve: letras, cifras y . _ - = +, hasta 64, y la primera una letra o cifra.",
   name_is_agent: "{name} es un agente: elige otro nombre.",
@@ -63,8 +65,8 @@ const ES = {
   generation: "generación {n}",
   restarts_one: "{count} reinicio",
   restarts_other: "{count} reinicios",
-  mailbox_one: "{count} en espera",
-  mailbox_other: "{count} en espera",
+  mailbox_one: "buzón {count}",
+  mailbox_other: "buzón {count}",
   answering_in: "responde en {room} desde hace {age}",
   working: "trabaja desde hace {age}",
   last_error: "Último error",
@@ -125,6 +127,7 @@ const ES = {
   said: "Lo que dijo",
   go_to: "ir al mensaje",
   nobody_yet: "nadie todavía",
+  is_down: "{name} ({state})",
 };
 
 const EN = {
@@ -154,10 +157,12 @@ const EN = {
   say_hint: "Enter sends, Shift + Enter makes a new line.",
   sending: "sending…",
   waits_to_send: "no connection: will be sent when it is back",
+  waits_to_sign_in: "will be sent when you have signed in again",
   refused: "Not sent: {why}",
   edit_again: "Edit",
   discard: "Discard",
   too_long: "The message is over {limit} characters.",
+  too_big: "The message takes more than {limit} bytes: make several of it.",
   need_name: "What is your name? Write it here, then you can talk.",
   bad_name: "That name will not do: letters, digits and . _ - = +, up to 64, beginning with a letter or digit.",
   name_is_agent: "{name} is an agent: choose another name.",
@@ -190,8 +195,8 @@ const EN = {
   generation: "generation {n}",
   restarts_one: "{count} restart",
   restarts_other: "{count} restarts",
-  mailbox_one: "{count} waiting",
-  mailbox_other: "{count} waiting",
+  mailbox_one: "mailbox {count}",
+  mailbox_other: "mailbox {count}",
   answering_in: "answering in {room} for {age}",
   working: "working for {age}",
   last_error: "Last error",
@@ -252,6 +257,7 @@ const EN = {
   said: "What it said",
   go_to: "go to the message",
   nobody_yet: "nobody yet",
+  is_down: "{name} ({state})",
 };
 
 export const TEXTS = { es: ES, en: EN };

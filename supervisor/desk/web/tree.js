@@ -2,15 +2,19 @@
 
 import { Failure, get, post } from "./api.js";
 import { el, find, hue, keyed, setAttr, setData, setText, visible } from "./dom.js";
-import { complain, say } from "./notices.js";
+import { complain, say, settle } from "./notices.js";
 import { STATES } from "./states.js";
 import { shortened } from "./places.js";
 import { counted, t } from "./texts.js";
 import { age, tick } from "./time.js";
 
 const MANY = 10;
+const PATIENCE = 5; // seconds
 const LONG = 160;
 const DOWN = new Set(["stopped", "quarantined", "invalid", "failed"]);
+
+// Who cannot be called now: name -> state.
+export const down = (agents) => new Map(agents.filter(({ state }) => DOWN.has(state)).map(({ agent, state }) => [agent, state]));
 
 export class Tree {
   agents = [];
@@ -29,7 +33,7 @@ export class Tree {
   // Reads and draws; returns the agents, or null when nobody answered.
   async read() {
     try {
-      this.#tree = await get("/api/supervision");
+      this.#tree = await get("/api/supervision", PATIENCE);
     } catch (failure) {
       this.#fail(failure);
       return null;
@@ -133,7 +137,7 @@ export class Tree {
     } catch (failure) {
       if (!(failure instanceof Failure)) throw failure;
       const why = failure.status ? failure.message : t("no_answer");
-      complain(`${t(`${verb}_failed`, { id: agent })}: ${why}`, failure.errors);
+      failed(agent, t(`${verb}_failed`, { id: agent }), why, failure.errors);
     } finally {
       this.#busy.delete(agent);
       this.#draw();
@@ -145,11 +149,20 @@ export class Tree {
 // What an action came to: a report of results, or the agent itself after a start.
 function tell(agent, answer) {
   for (const { id, outcome, generation, error, errors } of answer.results ?? [{ ...answer, outcome: "started" }]) {
-    if (outcome === "failed") complain(`${t("reload_failed", { id })}: ${error ?? ""}`, errors ?? []);
-    else if (outcome === "scheduled") say(t("is_scheduled", { id }));
+    if (outcome === "failed") {
+      failed(id, t("reload_failed", { id }), error, errors ?? []);
+      continue;
+    }
+    settle(id ?? agent);
+    if (outcome === "scheduled") say(t("is_scheduled", { id }));
     else if (outcome === "stopped") say(t("is_stopped", { id }));
     else say(t("gen_up", { id: id ?? agent, n: generation }) + (error ? ` (${error})` : ""));
   }
+}
+
+// The errors say it all; without any, the one sentence does.
+function failed(agent, what, why, errors) {
+  complain(agent, errors.length || !why ? what : `${what}: ${why}`, errors);
 }
 
 function flat(node) {
@@ -159,8 +172,8 @@ function flat(node) {
 function facts(place, { path, generation, restarts, mailbox, agent, children }) {
   const said = path === "root/agents" && children.length === 0 ? [["none", t("no_agents")]] : [];
   if (generation > (agent ? 0 : 1)) said.push(["generation", t("generation", { n: generation })]);
-  if (restarts > 0) said.push(["restarts", counted("restarts", restarts)]);
-  if (mailbox > 0) said.push(["mailbox", counted("mailbox", mailbox)]);
+  if (agent || restarts > 0) said.push(["restarts", counted("restarts", restarts)]);
+  if (agent || mailbox > 0) said.push(["mailbox", counted("mailbox", mailbox)]);
   keyed(place, said, ([name]) => name, ([name]) => el(`span.${name}`), (node, [, text]) => setText(node, text));
 }
 

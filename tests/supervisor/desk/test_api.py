@@ -124,6 +124,7 @@ async def test_nobody_speaks_for_an_agent(
         b'{"text": "a", "as": "ana", "txn_id": "a12345678\\n"}',
         b'{"text": "a\\u0000", "as": "ana"}',
         b'{"text": "a\\u001b[31m", "as": "ana"}',
+        b'{"text": "' + "🌱".encode() * 15_001 + b'", "as": "ana"}',
         b'{"text": "' + b"a" * 20_001 + b'", "as": "ana"}',
     ],
 )

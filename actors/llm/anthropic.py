@@ -43,7 +43,7 @@ class AnthropicProvider(HttpProvider):
             import anthropic
             import httpx2
         except ImportError as error:
-            text = f"install the extra `vivero[anthropic]`: {error}"
+            text = f"install the extra `vivero[anthropic]` (./dev setup does): {error}"
             raise ModelError("refused", text, retryable=False) from None
         try:
             return anthropic.AsyncAnthropic(

@@ -43,7 +43,7 @@ class OpenAIProvider(HttpProvider):
             import httpx2
             import openai
         except ImportError as error:
-            text = f"install the extra `vivero[openai]`: {error}"
+            text = f"install the extra `vivero[openai]` (./dev setup does): {error}"
             raise ModelError("refused", text, retryable=False) from None
         settings = self.settings
         try:

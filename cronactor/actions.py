@@ -20,7 +20,7 @@ from channels.outbox import Outbox, OutgoingMessage
 from cronactor.jobs import Job, Occurrence, Schedule, occurrence_stamp
 from cronactor.ledger import Ledger, Verdict
 from cronactor.messages import SCHEDULER
-from cronactor.reminder import Reminder, spoken_reminder
+from cronactor.reminder import PREFIX, Reminder, spoken_reminder
 
 __all__ = ["Actions", "Claim", "Failed", "is_fixed", "model_window"]
 
@@ -82,6 +82,7 @@ class Actions:
     clock: WallClock
     workspace_root: Path
     token: int
+    prefix: str = PREFIX
 
     async def deliver(self, claims: Sequence[Claim]) -> None:
         """Say what several fixed occurrences have to say: one write, one record.
@@ -124,12 +125,12 @@ class Actions:
     def _fixed_text(self, claim: Claim) -> str:
         if isinstance(claim.job, Reminder):
             late = self.clock.now() - claim.occurrence.scheduled_at
-            return spoken_reminder(claim.job, late)
+            return spoken_reminder(claim.job, late, self.prefix)
         return claim.job.config.action.message or ""
 
     def _message(self, claim: Claim, text: str) -> OutgoingMessage:
         job, at = claim.job, claim.occurrence.scheduled_at
-        users = [job.user] if isinstance(job, Reminder) else []
+        users = list(job.told) if isinstance(job, Reminder) else []
         content = {"msgtype": "m.text", "body": text, "m.mentions": {"user_ids": users}}
         return OutgoingMessage(
             agent=claim.occurrence.agent,

@@ -25,7 +25,7 @@ class Fenced(Exception):
 
 @attrs.frozen
 class Entry:
-    """Something due and what is planned. `skip` or `fail` is why `plan.fire` must not be run."""
+    """Something due and what is planned. `skip` or `fail` is why `plan.fires` must not be run."""
 
     job: Job
     due: float
@@ -75,8 +75,7 @@ class Ledger:
 
         def take(db: sqlite_utils.Database) -> tuple[Occurrence, ...]:
             _check_fence(db, token)
-            found = (_claim(db, token, entry, now) for entry in entries)
-            return tuple(occurrence for occurrence in found if occurrence is not None)
+            return tuple(one for entry in entries for one in _claim(db, token, entry, now))
 
         return await self._db.write(take)
 
@@ -120,6 +119,11 @@ class Ledger:
         """Return one occurrence."""
         where = "schedule_id = ? AND scheduled_at = ?"
         found = await self._select(where, schedule_id, scheduled_at)
+        return found[0] if found else None
+
+    async def said(self, event_id: str) -> Occurrence | None:
+        """Return the occurrence whose message became this event."""
+        found = await self._select("event_id = ?", event_id)
         return found[0] if found else None
 
     async def runs(self, schedule_id: str | None = None, limit: int = 50) -> tuple[Occurrence, ...]:
@@ -166,23 +170,28 @@ def _check_fence(db: sqlite_utils.Database, token: int) -> None:
         raise Fenced("another scheduler has taken over this reminder store")
 
 
-def _claim(db: sqlite_utils.Database, token: int, entry: Entry, now: float) -> Occurrence | None:
+def _claim(
+    db: sqlite_utils.Database, token: int, entry: Entry, now: float
+) -> tuple[Occurrence, ...]:
+    """Do to one entry what is planned; return what is to be run, the oldest first."""
     job, plan = entry.job, entry.plan
     if not _still_due(db, job, entry.due):
-        return None
+        return ()
     if plan.missed is not None:
         _insert(db, _missed(job, plan.missed, token, now))
-    claimed = None
-    if plan.fire is not None:
-        claimed = _occurrence(job, plan.fire, token, now)
-        if entry.skip or entry.fail:
-            outcome: Outcome = "skipped" if entry.skip else "failed"
-            reason = entry.skip or entry.fail
-            claimed = attrs.evolve(claimed, finished=now, outcome=outcome, reason=reason)
-        if not _insert(db, claimed) or claimed.outcome is not None:
-            claimed = None
-    _move(db, entry, now, pending=claimed is not None)
+    planned = (_planned(entry, at, token, now) for at in plan.fires)
+    claimed = tuple(one for one in planned if _insert(db, one) and one.outcome is None)
+    _move(db, entry, now, pending=bool(claimed))
     return claimed
+
+
+def _planned(entry: Entry, at: float, token: int, now: float) -> Occurrence:
+    occurrence = _occurrence(entry.job, at, token, now)
+    if entry.fail:
+        return attrs.evolve(occurrence, finished=now, outcome="failed", reason=entry.fail)
+    if entry.skip:
+        return attrs.evolve(occurrence, finished=now, outcome="skipped", reason=entry.skip)
+    return occurrence
 
 
 def _still_due(db: sqlite_utils.Database, job: Job, due: float) -> bool:
@@ -252,7 +261,7 @@ def _finish(db: sqlite_utils.Database, token: int, verdict: Verdict, now: float)
         db.conn.execute(sql, (now, verdict.schedule_id))
     db.conn.execute(
         "UPDATE reminders SET state = ?, ended_at = ?"
-        " WHERE id = ? AND state = 'active' AND cron IS NULL AND next_due IS NULL",
+        " WHERE id = ? AND state = 'active' AND coalesce(cron, every) IS NULL AND next_due IS NULL",
         (_ENDS.get(verdict.outcome, FAILED), now, verdict.schedule_id),
     )
     return True

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from uuid import uuid4
@@ -20,15 +20,16 @@ from channels.messages import Sent
 from channels.outbox import Outbox
 from cronactor.actions import Actions, Claim, is_fixed
 from cronactor.agenda import Agenda, Due
-from cronactor.catchup import LateOneShots, Plan, plan_cron, plan_once
-from cronactor.jobs import Job, Schedule
+from cronactor.catchup import LateOneShots, Plan, plan_once, plan_recurring
+from cronactor.jobs import Job, Schedule, catch_up_of, times_of, wake_at
 from cronactor.ledger import Entry
 from cronactor.messages import SCHEDULER, RunSchedule, SchedulerRefused
 from cronactor.recovery import reconcile_events, recover
-from cronactor.reminder import Reminder
+from cronactor.reminder import PREFIX, Reminder
 from cronactor.requests import Requests
 from cronactor.store import ReminderStore
 from cronactor.texts import say
+from cronactor.zonebook import ZoneBook, no_zone
 
 __all__ = ["SCHEDULER", "Scheduler"]
 
@@ -50,7 +51,8 @@ class Scheduler:
 
     `late_one_shots`: what becomes of a one-shot whose time passed while nothing ran. `wake` is the
     longest sleep, in seconds, before the wall clock is read again: it may have jumped. `epoch`
-    names the process; schedules wait for a ScheduleSet of their agent in each new one.
+    names the process; schedules wait for a ScheduleSet of their agent in each new one. `prefix`
+    begins what a reminder says. `room_zone` gives the zone of a room's configuration, if any.
 
     Draining: no new claims, running actions finish. A cancel leaves what runs claimed without
     outcome; the next generation recovers it.
@@ -68,8 +70,11 @@ class Scheduler:
     wake: float = 30.0
     min_interval: float = 60.0
     epoch: str = PROCESS
+    prefix: str = PREFIX
+    room_zone: Callable[[str], str | None] = no_zone
     _agenda: Agenda[Job] = attrs.field(init=False)
     _requests: Requests = attrs.field(init=False)
+    _zones: ZoneBook = attrs.field(init=False)
     _actions: Actions = attrs.field(init=False)
     _nursery: trio.Nursery = attrs.field(init=False)
     _changed: trio.Event = attrs.field(init=False, factory=trio.Event)
@@ -78,11 +83,14 @@ class Scheduler:
     _purged_at: float = attrs.field(init=False, default=float("-inf"))
 
     def __attrs_post_init__(self) -> None:
-        self._agenda = Agenda(self._poke)
+        self._zones = self.store.zonebook(self.timezone, self.room_zone)
+        self._agenda = Agenda(self._poke, wake_at)
         self._requests = Requests(
             store=self.store,
             agenda=self._agenda,
+            outbox=self.outbox,
             clock=self.clock,
+            zones=self._zones,
             timezone=self.timezone,
             locale=self.locale,
             epoch=self.epoch,
@@ -104,7 +112,9 @@ class Scheduler:
             clock=self.clock,
             workspace_root=self.workspace_root,
             token=token,
+            prefix=self.prefix,
         )
+        await self._zones.load()
         await self._load()
         async with trio.open_nursery() as listening:
             if self.bus is not None:
@@ -194,17 +204,16 @@ class Scheduler:
             plan = self._plan(job, due.at, now)
         except Exception as error:  # a row that should never have been kept: it ends, others go on
             log.exception("schedule_unusable", id=job.id)
-            return Entry(job, due.at, Plan(due.at, None, None), fail=f"unusable: {error}")
-        if plan.fire is not None and self._running.get(job.id) and isinstance(job, Schedule):
+            return Entry(job, due.at, Plan((due.at,), None, None), fail=f"unusable: {error}")
+        if plan.fires and self._running.get(job.id) and isinstance(job, Schedule):
             return Entry(job, due.at, plan, skip="overlap: the previous run is still going")
         return Entry(job, due.at, plan)
 
     def _plan(self, job: Job, due: float, now: float) -> Plan:
-        if isinstance(job, Schedule):
-            return plan_cron(job.config.cron, job.timezone, due, now)
-        if job.cron is None:
+        times = times_of(job)
+        if times is None:
             return plan_once(due, now, self.late_one_shots)
-        return plan_cron(job.cron, job.timezone, due, now)
+        return plan_recurring(times, due, now, catch_up_of(job), partial(wake_at, job))
 
     def _start(self, claims: Sequence[Claim]) -> None:
         """Begin claimed occurrences: fixed ones together, each model run in a task of its own."""
@@ -265,5 +274,5 @@ class Scheduler:
             self._actions.publish(id, "skipped", entry.skip)
         if entry.fail:
             self._actions.publish(id, "failed", entry.fail)
-        if isinstance(entry.job, Reminder) and entry.plan.fire is None and entry.job.one_shot:
+        if isinstance(entry.job, Reminder) and not entry.plan.fires and entry.job.one_shot:
             log.info("reminder_auto_removed", id=id)

@@ -181,8 +181,10 @@ _TEXTS: dict[str, tuple[str, str]] = {
         "the message contains a character that cannot be stored; remove it",
     ),
     "recurring_once": (
-        "un recordatorio recurrente necesita un cron; escribe por ejemplo `0 9 * * 1`",
-        "a recurring reminder needs a cron expression; write for example `0 9 * * 1`",
+        "un recordatorio recurrente necesita un cron, y eso es un solo momento; escribe por "
+        "ejemplo el cron `0 9 * * 1`, o `todos los lunes a las 9` como momento",
+        "a recurring reminder needs a cron expression, and that is a single time; write for "
+        "example the cron `0 9 * * 1`, or `every monday at 9am` as time",
     ),
     "once_recurring": (
         "eso se repite y el recordatorio se pidió para una sola vez; escribe un momento, por "
@@ -190,17 +192,65 @@ _TEXTS: dict[str, tuple[str, str]] = {
         "that repeats and the reminder was asked for once; write a time, for example `tomorrow "
         "at 9`, or ask for a recurring one",
     ),
-    "no_interval": (
-        "los intervalos no se admiten; escribe un cron, por ejemplo `0 */2 * * *`",
-        "intervals are not accepted; write a cron expression, for example `0 */2 * * *`",
+    "every_too_often": (
+        "cada {every} es demasiado a menudo; el mínimo es {minimum}: escribe uno más largo",
+        "every {every} is too often; the least is {minimum}: write a longer interval",
     ),
     "no_reminder": (
         "no hay ningún recordatorio activo {id!r} en esta sala; pida la lista para ver los ids",
         "there is no active reminder {id!r} in this room; ask for the list to see the ids",
     ),
+    "which": (
+        "no está claro qué recordatorio es; di su id, o responde al mensaje del recordatorio",
+        "it is not clear which reminder is meant; give its id, or reply to the reminder's message",
+    ),
+    "which_of": (
+        "ese mensaje trata de varios recordatorios ({ids}); di el id de uno",
+        "that message is about several reminders ({ids}); give the id of one",
+    ),
+    "not_a_reminder": (
+        "ese mensaje no es de ningún recordatorio de esta sala; pida la lista y diga el id",
+        "that message belongs to no reminder of this room; ask for the list and give the id",
+    ),
+    "none_fired": (
+        "ningún recordatorio suyo ha sonado aquí en el último día; pida la lista y diga el id",
+        "none of your reminders fired here within the last day; ask for the list and give the id",
+    ),
+    "change_nothing": (
+        "no hay nada que cambiar; dé un mensaje nuevo, un momento nuevo o los dos",
+        "there is nothing to change; give a new message, a new time, or both",
+    ),
+    "snooze_recurring": (
+        "para repetirlo una vez más hace falta un solo momento, por ejemplo `en 10 minutos`",
+        "to say it once more a single time is needed, for example `in 10 minutes`",
+    ),
+    "resume_past": (
+        "la hora de {id!r} ya pasó mientras estaba en pausa; dele un momento nuevo",
+        "the time of {id!r} passed while it was paused; give it a new time",
+    ),
+    "followers_full": (
+        "ese recordatorio ya avisa a {limit} personas más, y ese es el máximo",
+        "that reminder tells {limit} other people already, which is the most",
+    ),
+    "follows_none": (
+        "no hay ningún recordatorio de otra persona del que se le avise en esta sala",
+        "there is no reminder of someone else in this room that you are told of",
+    ),
+    "zone_of_whom": (
+        "falta de quién es la zona horaria: una persona o una sala",
+        "it is missing whose time zone it is: a person's or a room's",
+    ),
     "still_running": (
         "{id!r} se está ejecutando ahora mismo; espera a que termine",
         "{id!r} is running right now; wait until it ends",
+    ),
+    "every_syntax": (
+        "no entiendo el intervalo {text!r}; escribe por ejemplo `90s`, `30m`, `2h` o `1h30m`",
+        "cannot read the interval {text!r}; write for example `90s`, `30m`, `2h` or `1h30m`",
+    ),
+    "every_range": (
+        "el intervalo {text!r} no vale; escribe uno de 1 segundo a 366 días, por ejemplo `2h`",
+        "the interval {text!r} does not fit; write one from 1 second to 366 days, such as `2h`",
     ),
     "no_schedule": (
         "no hay ninguna tarea programada {id!r}; pida la lista para ver los nombres",

@@ -36,7 +36,7 @@ def cron_info(view: ScheduleView) -> CronInfo:
     zone = schedule.timezone
     return CronInfo(
         id=schedule.id,
-        cron=schedule.config.cron,
+        cron=schedule.config.when,
         timezone=zone,
         next=local_time(view.next_due, zone) if view.next_due is not None else None,
         last=LastRun(local_time(last.scheduled_at, zone), last.outcome) if last else None,

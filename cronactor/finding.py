@@ -1,0 +1,108 @@
+"""Reminders found in the store: by id, by what was said of them, by who was reminded last."""
+
+from __future__ import annotations
+
+import attrs
+import sqlite_utils
+
+from cronactor.reminder import ACTIVE, PAUSED, Reminder, short_id
+
+__all__ = ["COLUMNS", "Ambiguous", "Find", "RoomFull", "check_room", "first", "insert", "search"]
+
+FIELDS = tuple(field.name for field in attrs.fields(Reminder))
+COLUMNS = ", ".join(FIELDS)
+
+
+class RoomFull(Exception):
+    """A room already has as many reminders as it may."""
+
+    def __init__(self, active: int, limit: int) -> None:
+        super().__init__(f"{active} active reminders, the most is {limit}")
+        self.active = active
+        self.limit = limit
+
+
+class Ambiguous(Exception):
+    """Several reminders are meant; `ids` names them."""
+
+    def __init__(self, ids: tuple[str, ...]) -> None:
+        super().__init__(", ".join(ids))
+        self.ids = ids
+
+
+@attrs.frozen
+class Find:
+    """What is known of a reminder of `room`; the first that is given decides.
+
+    `id`; `event`: that of a message it said; `agent` and `origin`: who confirmed it in which chain;
+    `user` and `since`: who was reminded by it, at that instant or later, the latest counts.
+    """
+
+    room: str
+    id: str = ""
+    event: str = ""
+    agent: str = ""
+    origin: str = ""
+    user: str = ""
+    since: float = 0.0
+
+
+def search(db: sqlite_utils.Database, find: Find) -> Reminder | None:
+    """Return the reminder, in whatever state but deleted. Raises Ambiguous."""
+    if find.id:
+        return first(db, "id = ? AND room = ? AND state != 'deleted'", find.id, find.room)
+    if find.event:
+        said = "id IN (SELECT schedule_id FROM occurrences WHERE event_id = ?)"
+        return first(db, f"{said} AND room = ? AND state != 'deleted'", find.event, find.room)
+    if find.origin:
+        where = "origin = ? AND agent = ? AND room = ? AND state != 'deleted'"
+        return _only(db, where, find.origin, find.agent, find.room)
+    where = (
+        "room = ? AND fired_at >= ? AND state != 'deleted' AND"
+        " (user = ? OR instr(' ' || followers || ' ', ' ' || ? || ' ')) ORDER BY fired_at DESC"
+    )
+    return first(db, where, find.room, find.since, find.user, find.user)
+
+
+def first(db: sqlite_utils.Database, where: str, *values: object) -> Reminder | None:
+    """Return the first reminder that satisfies an SQL condition."""
+    sql = f"SELECT {COLUMNS} FROM reminders WHERE {where} LIMIT 1"
+    row = db.conn.execute(sql, values).fetchone()
+    return None if row is None else Reminder(*row)
+
+
+def _only(db: sqlite_utils.Database, where: str, *values: object) -> Reminder | None:
+    sql = f"SELECT {COLUMNS} FROM reminders WHERE {where} ORDER BY created_at"
+    found = [Reminder(*row) for row in db.conn.execute(sql, values)]
+    kept = [reminder for reminder in found if reminder.kept] or found
+    if len(kept) > 1:
+        raise Ambiguous(tuple(reminder.id for reminder in kept))
+    return kept[0] if kept else None
+
+
+def insert(db: sqlite_utils.Database, reminder: Reminder) -> Reminder:
+    """Keep a new reminder; an id that is taken is replaced by another."""
+    attempt = 0
+    while db.conn.execute("SELECT 1 FROM reminders WHERE id = ?", (reminder.id,)).fetchone():
+        attempt += 1
+        reminder = attrs.evolve(reminder, id=short_id(reminder.idempotency_key, attempt))
+    marks = ", ".join("?" * len(FIELDS))
+    db.conn.execute(f"INSERT INTO reminders({COLUMNS}) VALUES ({marks})", attrs.astuple(reminder))
+    return reminder
+
+
+def replace(db: sqlite_utils.Database, reminder: Reminder) -> None:
+    """Write a reminder over the row that has its id."""
+    sets = ", ".join(f"{name} = ?" for name in FIELDS)
+    values = (*attrs.astuple(reminder), reminder.id)
+    db.conn.execute(f"UPDATE reminders SET {sets} WHERE id = ?", values)
+
+
+def check_room(db: sqlite_utils.Database, room: str, limit: int | None) -> None:
+    """Raise RoomFull when the room may have no more; paused ones count as well."""
+    if limit is None:
+        return
+    sql = "SELECT count(*) FROM reminders WHERE room = ? AND state IN (?, ?)"
+    active = db.conn.execute(sql, (room, ACTIVE, PAUSED)).fetchone()[0]
+    if active >= limit:
+        raise RoomFull(active, limit)

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from cronactor.phrase_texts import PHRASES
+
 __all__ = ["CronError", "Explained", "PhraseError", "ZoneError", "say"]
 
 _TEXTS: dict[str, tuple[str, str]] = {
+    **PHRASES,
     # -- zones ------------------------------------------------------------------------------------
     "zone_unknown": (
         "no conozco la zona horaria {name!r}; escribe una de la base IANA, por ejemplo {hint}",
@@ -76,82 +79,13 @@ _TEXTS: dict[str, tuple[str, str]] = {
         "{expr!r} no ocurre nunca: esa fecha no existe; cambie el día del mes o el mes",
         "{expr!r} never happens: that date does not exist; change the day of month or the month",
     ),
-    # -- phrases ----------------------------------------------------------------------------------
-    "phrase_unknown": (
-        "no entiendo {text!r} como momento; escribe por ejemplo `15:00`, `2026-04-10 15:00`, "
-        "`en 30 minutos`, `mañana a las 9` o un cron como `0 9 * * 1`",
-        "cannot read {text!r} as a time; write for example `15:00`, `2026-04-10 15:00`, "
-        "`in 30 minutes`, `tomorrow at 9` or a cron expression like `0 9 * * 1`",
-    ),
-    "phrase_empty": (
-        "falta el momento; escribe por ejemplo `15:00` o `en 30 minutos`",
-        "the time is missing; write for example `15:00` or `in 30 minutes`",
-    ),
-    "phrase_long": (
-        "el momento tiene {n} caracteres y el máximo es {limit}; escribe solo el momento, por "
-        "ejemplo `mañana a las 9`",
-        "the time has {n} characters, the most is {limit}; write only the time, for example "
-        "`tomorrow at 9`",
-    ),
-    "phrase_char": (
-        "el momento contiene el carácter {char}, que no puede estar ahí; escribe por ejemplo "
-        "`mañana a las 9`",
-        "the time contains the character {char}, which cannot be there; write for example "
-        "`tomorrow at 9`",
-    ),
-    "phrase_past": (
-        "{said} ya pasó (ahora es {now}); escribe un momento futuro, por ejemplo {instead}",
-        "{said} has already passed (it is now {now}); write a future time, for example {instead}",
-    ),
-    "phrase_twelve": (
-        "`las 12` puede ser mediodía o medianoche; escribe `12:00` o `00:00` (con el día)",
-        "`12` may be noon or midnight; write `12:00` or `00:00` (with the day)",
-    ),
-    "phrase_hour": (
-        "`las {hour}` puede ser por la mañana o por la noche; escribe {morning} o {evening}",
-        "`{hour}` may be in the morning or in the evening; write {morning} or {evening}",
-    ),
-    "phrase_hours": (
-        "{text!r} puede ser una hora del día o una duración; escribe {clock} o {duration}",
-        "{text!r} may be a time of day or a duration; write {clock} or {duration}",
-    ),
-    "phrase_midnight": (
-        "no está claro a qué día pertenece esa medianoche; escribe la fecha y `00:00`",
-        "it is not clear which day that midnight belongs to; write the date and `00:00`",
-    ),
-    "phrase_part": (
-        "{hour} no encaja con {part!r}; escribe la hora de 0 a 23, por ejemplo `15:00`",
-        "{hour} does not fit {part!r}; write the hour from 0 to 23, for example `15:00`",
-    ),
-    "phrase_impossible": (
-        "{said} no existe; escribe una fecha y una hora del calendario, por ejemplo "
-        "`2026-04-10 15:00`",
-        "{said} does not exist; write a date and time of the calendar, for example "
-        "`2026-04-10 15:00`",
-    ),
-    "phrase_no_time": (
-        "falta la hora; escribe por ejemplo `{text} a las 9:00`",
-        "the time of day is missing; write for example `{text} at 9:00`",
-    ),
-    "phrase_fraction": (
-        "{text!r}: los días y semanas van enteros; escribe por ejemplo {instead}",
-        "{text!r}: days and weeks must be whole; write for example {instead}",
-    ),
-    "phrase_far": (
-        "eso queda a más de {years} años; escribe un momento más cercano",
-        "that is more than {years} years away; write a nearer time",
-    ),
-    "shift_gap": (
-        "esa hora no existe ese día por el cambio de hora: se toma {when}",
-        "that time does not exist on that day because the clocks change: {when} is taken",
-    ),
-    "shift_fold": (
-        "esa hora ocurre dos veces ese día por el cambio de hora: se toma la primera",
-        "that time happens twice on that day because the clocks change: the first one is taken",
-    ),
     # -- reminders --------------------------------------------------------------------------------
     "reminder": ("{prefix} {mention} Recordatorio: {text}", "{prefix} {mention} Reminder: {text}"),
     "late": ("{text} (con {late} de retraso)", "{text} (late by {late})"),
+    "digest": (
+        "{prefix} {n} recordatorios que no se dijeron a su hora:",
+        "{prefix} {n} reminders that were not said on time:",
+    ),
     "today": ("hoy", "today"),
     "tomorrow": ("mañana", "tomorrow"),
     # -- refusals ---------------------------------------------------------------------------------

@@ -24,6 +24,7 @@ __all__ = [
     "Membership",
     "Notice",
     "OccurrenceEnded",
+    "Refused",
     "Reload",
     "ReserveHop",
     "RunTurn",
@@ -204,6 +205,16 @@ class Sent:
     room: str
     txn_id: str
     event_id: str
+
+
+@attrs.frozen
+class Refused:
+    """Published on topic `refused`: a room will not have an outbox row, now or later."""
+
+    agent: str
+    room: str
+    txn_id: str
+    error: str
 
 
 # -- anyone -> connection -------------------------------------------------------------------------

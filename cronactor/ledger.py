@@ -25,13 +25,19 @@ class Fenced(Exception):
 
 @attrs.frozen
 class Entry:
-    """Something due and what is planned. `skip` or `fail` is why `plan.fires` must not be run."""
+    """Something due and what is planned. `skip` or `fail` is why `plan.fires` must not be run.
+
+    The first `keep` of them are run although the others are skipped. `txn_id` is the name of the
+    message in which several occurrences are said together, "" for one of its own.
+    """
 
     job: Job
     due: float
     plan: Plan
     skip: str = ""
     fail: str = ""
+    keep: int = 0
+    txn_id: str = ""
 
 
 @attrs.frozen
@@ -111,6 +117,48 @@ class Ledger:
 
         return await self._db.write(record)
 
+    async def check(self, token: int) -> None:
+        """Raise Fenced when another scheduler has taken over since this token was given."""
+        await self._db.read(lambda db: _check_fence(db, token))
+
+    async def give_up(self, token: int, entry: Entry, why: str, now: float) -> None:
+        """End a job that cannot even be claimed, with a failed occurrence if there can be one."""
+
+        def end(db: sqlite_utils.Database) -> None:
+            _check_fence(db, token)
+            id = entry.job.id
+            db.conn.execute("UPDATE schedules SET next_due = NULL WHERE id = ?", (id,))
+            sql = "UPDATE reminders SET state = ?, next_due = NULL, ended_at = ? WHERE id = ?"
+            db.conn.execute(sql, (FAILED, now, id))
+            sql = (
+                "INSERT OR IGNORE INTO occurrences(schedule_id, scheduled_at, agent, room, txn_id,"
+                " token, claimed_at, finished, outcome, reason)"
+                " VALUES (?, ?, '', '', '', ?, ?, ?, 'failed', ?)"
+            )
+            db.conn.execute(sql, (id, entry.due, token, now, now, why))
+
+        await self._db.write(end)
+
+    async def set_refused(self, refused: Sequence[tuple[str, str]]) -> tuple[str, ...]:
+        """Note why a room refused a message: pairs (txn id, why); return the ids of its jobs."""
+        sql = "UPDATE occurrences SET reason = ? WHERE txn_id = ? AND event_id IS NULL"
+
+        def update(db: sqlite_utils.Database) -> list[str]:
+            found = []
+            for txn_id, why in refused:
+                db.conn.execute(sql, (why, txn_id))
+                ids = "SELECT schedule_id FROM occurrences WHERE txn_id = ?"
+                found += [row[0] for row in db.conn.execute(ids, (txn_id,))]
+            return found
+
+        return tuple(await self._db.write(update))
+
+    async def newest(self) -> float | None:
+        """Return the latest instant at which anything ended, as the clock showed it."""
+        sql = "SELECT max(finished) FROM occurrences"
+        row = await self._db.read(lambda db: db.conn.execute(sql).fetchone())
+        return None if row[0] is None else float(row[0])
+
     async def unfinished(self) -> tuple[Occurrence, ...]:
         """Return the claims without outcome, oldest first."""
         return await self._select("outcome IS NULL ORDER BY scheduled_at")
@@ -179,17 +227,19 @@ def _claim(
         return ()
     if plan.missed is not None:
         _insert(db, _missed(job, plan.missed, token, now))
-    planned = (_planned(entry, at, token, now) for at in plan.fires)
+    planned = (_planned(entry, n, at, token, now) for n, at in enumerate(plan.fires))
     claimed = tuple(one for one in planned if _insert(db, one) and one.outcome is None)
     _move(db, entry, now, pending=bool(claimed))
     return claimed
 
 
-def _planned(entry: Entry, at: float, token: int, now: float) -> Occurrence:
+def _planned(entry: Entry, place: int, at: float, token: int, now: float) -> Occurrence:
     occurrence = _occurrence(entry.job, at, token, now)
+    if entry.txn_id:
+        occurrence = attrs.evolve(occurrence, txn_id=entry.txn_id)
     if entry.fail:
         return attrs.evolve(occurrence, finished=now, outcome="failed", reason=entry.fail)
-    if entry.skip:
+    if entry.skip and place >= entry.keep:
         return attrs.evolve(occurrence, finished=now, outcome="skipped", reason=entry.skip)
     return occurrence
 

@@ -162,6 +162,15 @@ class ReminderStore:
         """Return every active reminder, the soonest first. Rows that cannot be read are logged."""
         return await self._select("state = 'active' ORDER BY next_due, rowid")
 
+    async def overdue(self, before: float, limit: int = 100) -> tuple[str, ...]:
+        """Return the ids of active reminders that were due before an instant, oldest first."""
+        sql = (
+            "SELECT id FROM reminders WHERE state = 'active' AND next_due < ?"
+            " ORDER BY next_due LIMIT ?"
+        )
+        rows = await self._db.read(lambda db: db.conn.execute(sql, (before, limit)).fetchall())
+        return tuple(row[0] for row in rows)
+
     async def mark_fired(self, id: str, at: float) -> bool:
         """Record that a reminder spoke at the instant `at`; a one-shot is then done with.
 

@@ -44,7 +44,7 @@ class Agenda(Generic[T]):
     def __len__(self) -> int:
         return len(self._entries)
 
-    def __contains__(self, id: str) -> bool:
+    def __contains__(self, id: object) -> bool:
         return id in self._entries
 
     def items(self) -> Iterator[T]:

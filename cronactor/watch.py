@@ -39,6 +39,7 @@ class Watch:
 
     async def recall(self) -> None:
         """Notice a clock that was set back while nothing ran: the ledger has seen a later one."""
+        self.health.overdue = ()
         newest = await self.store.ledger.newest()
         if newest is not None and newest > self.clock.now() + STEP:
             self._stepped_back(newest)

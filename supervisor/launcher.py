@@ -142,6 +142,7 @@ def _scheduler(fleet: Fleet) -> Actor:
         locale=config.locale,
         late_one_shots=config.reminders.late_one_shots,
         retention_days=config.reminders.retention_days,
+        health=services.health,
     )
 
 

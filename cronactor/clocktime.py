@@ -92,7 +92,7 @@ def _named(words: Words) -> SaidClock | None:
 
 
 def _digital(words: Words, announced: bool) -> SaidClock | None:
-    """`15:00`, `9:05:30`, `9:30 pm`, `a las 17.30`."""
+    """`15:00`, `9:05:30`, `9:30 pm`, `a las 17.30`; `5:30` may be said of either half."""
     start = words.at
     announced = words.take("a") or announced
     found = words.match(r"(\d{1,2})[:.](\d{2})(?::(\d{2}))?")
@@ -101,7 +101,8 @@ def _digital(words: Words, announced: bool) -> SaidClock | None:
         parts = _parts(words)
         if ":" in found[0] or announced or hours or parts:
             hour, minute, second = (int(figure or 0) for figure in found.groups())
-            return SaidClock(hour, minute, second, figures=True, parts=parts)
+            dial = len(found[1]) == 1 and 1 <= hour <= 6 and not (hours or found[3])
+            return SaidClock(hour, minute, second, figures=not dial, parts=parts)
     words.at = start
     return None
 
@@ -238,6 +239,9 @@ def _in_part(said: SaidClock, clock: Clock, part: Part, error: MakesError) -> Cl
     if said.hour == 12 and said.minute < 0:
         return _before_twelve(clock, part, error)
     hour = hour_in(part, clock.hour)
+    if hour is None and said.minute < 0:
+        before = hour_in(part, clock.hour - 1)
+        hour = None if before is None else before + 1
     if hour is not None:
         return attrs.evolve(clock, hour=hour)
     if clock.hour == 12 and part.name in ("night", "small", "am"):

@@ -10,7 +10,7 @@ import attrs
 from cronactor.asked import Asked
 from cronactor.dayparts import Part
 from cronactor.days import Day, MonthDay, OnDate, YearDay
-from cronactor.elapsed import later_date, read_ahead
+from cronactor.elapsed import Length, later_date, read_ahead, read_length
 from cronactor.lexicon import DAY_WORDS, Words
 from cronactor.monthdays import ARTICLES, read_day_of_year, read_month_day
 from cronactor.weekdays import read_weekday, refuse_vague
@@ -76,13 +76,30 @@ def _today(words: Words, asked: Asked) -> Day | None:
 
 
 def _ahead(words: Words, asked: Asked) -> Day | None:
-    """`en 3 días`, as the day of a time of day that is said too."""
+    """`en 3 días`, `a week from tomorrow`, as the day of a time of day that is said too."""
     start = words.at
-    length = read_ahead(words, asked)
+    length = read_ahead(words, asked) or _counted_from(words, asked)
     if length is None or not length.whole_days:
         words.at = start
         return None
     return OnDate(later_date(asked, length))
+
+
+_FROM = {"hoy": 0, "today": 0, "manana": 1, "tomorrow": 1}
+
+
+def _counted_from(words: Words, asked: Asked) -> Length | None:
+    """`a week from today`, `de hoy en una semana`; `de hoy en ocho días` is seven, to some."""
+    start = words.at
+    spanish = words.at == 0 and words.take("de")
+    offset = words.one_of(_FROM) if spanish and words.peek(1) == "en" else None
+    length = read_length(words, asked) if not spanish or words.take("en") else None
+    if not spanish and length is not None and words.take("from"):
+        offset = words.one_of(_FROM)
+    if offset is None or length is None or (spanish and length.days in (8, 15)):
+        words.at = start
+        return None
+    return attrs.evolve(length, days=length.days + offset)
 
 
 def _date(asked: Asked, said: str, year: int, month: int, day: int) -> Day:

@@ -58,11 +58,10 @@ class Weekday:
             return asked.at(later, clock)
         if self.which == "this":
             return OnDate(today, today=True).at(asked, clock)
-        late = attrs.evolve(clock, hour=clock.hour + 12) if clock.coarse else clock
-        for possible in (clock, late):
-            if asked.at(today, possible).instant > asked.now:
-                shown = clock_text(possible)
-                raise asked.either(f"{today} {shown}", f"{later} {clock_text(clock)}")
+        possible = _still_today(asked, clock)
+        if possible is not None:
+            shown = clock_text(possible)
+            raise asked.either(f"{today} {shown}", f"{later} {clock_text(clock)}")
         return asked.at(later, clock)
 
 
@@ -81,12 +80,13 @@ class MonthDay:
             return OnDate(self._in_month(asked, self.months, clock)).at(asked, clock)
         if self.day > asked.today.day:
             return asked.at(self._in_month(asked, 0, clock), clock)
+        possible = _still_today(asked, clock) if self.day == asked.today.day else None
+        if possible == clock:
+            return asked.at(asked.today, clock)
         day = self._in_month(asked, 1, clock)
-        if self.day == asked.today.day:
-            now = asked.at(asked.today, clock)
-            if now.instant > asked.now:
-                return now
-            raise asked.past(now.instant, f"{day} {clock_text(clock)}")
+        if possible is not None:
+            shown = clock_text(possible)
+            raise asked.either(f"{asked.today} {shown}", f"{day} {clock_text(clock)}")
         return asked.at(day, clock)
 
     def _in_month(self, asked: Asked, months: int, clock: Clock) -> date:
@@ -141,6 +141,13 @@ def agreed(asked: Asked, days: list[Day], clock: Clock) -> At:
     if any(other != found[0] for other in found):
         raise asked.error("phrase_days_differ", text=asked.said)
     return found[0]
+
+
+def _still_today(asked: Asked, clock: Clock) -> Clock | None:
+    """The time of day, or its other half, if it is still to come today."""
+    late = attrs.evolve(clock, hour=clock.hour + 12) if clock.coarse else clock
+    possible = (clock, late)
+    return next((c for c in possible if asked.at(asked.today, c).instant > asked.now), None)
 
 
 def which_half(asked: Asked, clock: Clock) -> PhraseError:

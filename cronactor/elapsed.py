@@ -40,6 +40,7 @@ _FRACTIONS: tuple[tuple[tuple[str, ...], Decimal], ...] = (
     (("half", "a"), _HALF),
     (("a", "half"), _HALF),
     (("half",), _HALF),
+    (("una", "media"), _HALF),
     (("media",), _HALF),
     (("medio",), _HALF),
     (("un", "cuarto", "de"), _QUARTER),
@@ -59,6 +60,7 @@ _TAILS: tuple[tuple[tuple[str, ...], Decimal], ...] = (
     (("and", "a", "quarter"), _QUARTER),
     (("y", "tres", "cuartos"), 3 * _QUARTER),
 )
+_COUPLE = (("un", "par", "de"), ("a", "couple", "of"), ("a", "couple"))
 _WRITTEN = {"1/2": _HALF, "1/4": _QUARTER, "3/4": 3 * _QUARTER}
 
 
@@ -172,6 +174,8 @@ def _amount(words: Words) -> Decimal | None:
         if words.take(*sequence):
             return value
     start = words.at
+    if words.take_any(*_COUPLE):
+        return Decimal(2)
     if words.peek() in _WRITTEN:
         return _WRITTEN[(words.match(r".*") or [""])[0]]
     amount = words.number()

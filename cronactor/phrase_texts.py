@@ -6,9 +6,9 @@ __all__ = ["PHRASES"]
 
 PHRASES: dict[str, tuple[str, str]] = {
     "phrase_unknown": (
-        "no entiendo {text!r} como momento; escribe por ejemplo `15:00`, `2026-04-10 15:00`, "
+        "no entiendo {text!r} como momento; escribe por ejemplo `15:00`, `el viernes a las 17:00`, "
         "`en 30 minutos`, `mañana a las 9` o un cron como `0 9 * * 1`",
-        "cannot read {text!r} as a time; write for example `15:00`, `2026-04-10 15:00`, "
+        "cannot read {text!r} as a time; write for example `15:00`, `on friday at 17:00`, "
         "`in 30 minutes`, `tomorrow at 9` or a cron expression like `0 9 * * 1`",
     ),
     "phrase_empty": (
@@ -52,10 +52,10 @@ PHRASES: dict[str, tuple[str, str]] = {
         "{hour} does not fit {part!r}; write the hour from 0 to 23, for example `15:00`",
     ),
     "phrase_impossible": (
-        "{said} no existe; escribe una fecha y una hora del calendario, por ejemplo "
-        "`2026-04-10 15:00`",
-        "{said} does not exist; write a date and time of the calendar, for example "
-        "`2026-04-10 15:00`",
+        "{said} no existe; escribe una fecha del calendario y una hora de 00:00 a 23:59, por "
+        "ejemplo `mañana a las 15:00`",
+        "{said} does not exist; write a date of the calendar and a time from 00:00 to 23:59, for "
+        "example `tomorrow at 15:00`",
     ),
     "phrase_no_time": (
         "falta la hora; escribe por ejemplo `{text} a las {hour}:00`",
@@ -93,6 +93,12 @@ PHRASES: dict[str, tuple[str, str]] = {
         "lunes y jueves a las 9:00`, o {instead}",
         "{text!r} cannot be repeated exactly; write the days, for example `every monday and "
         "thursday at 9:00`, or {instead}",
+    ),
+    "phrase_some_days": (
+        "{text!r} no dice si es solo una vez o cada semana; escribe {instead}, o un recordatorio "
+        "por cada día",
+        "{text!r} does not say whether it is once or every week; write {instead}, or one reminder "
+        "for each day",
     ),
     "phrase_rare_day": (
         "no todos los meses tienen día {day}; escribe por ejemplo {instead} o un cron como "

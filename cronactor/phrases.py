@@ -21,6 +21,7 @@ from cronactor.days import EARLIEST, Day, OnDate, agreed, which_half
 from cronactor.elapsed import read_elapsed
 from cronactor.lexicon import Words
 from cronactor.recurring import read_interval, read_recurring
+from cronactor.sametime import read_same_time
 from cronactor.schedule import parse_cron
 from cronactor.spoken import describe
 from cronactor.texts import CronError, PhraseError
@@ -48,6 +49,10 @@ def parse(text: str, now: float, zone: str, locale: str = "es") -> When:
 
 
 _DASHES = dict.fromkeys(map(ord, "‐‑‒–—―−"), "-") | dict.fromkeys(map(ord, "’‘´ʼ"), "'")
+_COURTESY = re.compile(
+    r"^(?:por favor|porfa|porfavor|please)[ ,]+|[ ,]+(?:por favor|porfa|porfavor|please)[ .!]*$",
+    re.IGNORECASE,
+)
 _EDGES = " .!¡?¿,;:\"'`«»“”"
 
 
@@ -62,7 +67,8 @@ def _normalise(text: str, locale: str) -> str:
     plain = "".join(c for c in unicodedata.normalize("NFD", text) if not unicodedata.combining(c))
     plain = " ".join(plain.casefold().split()).strip(_EDGES)
     plain = re.sub(r"\b([ap])\. ?m\b\.?|(?<=\d)([ap]) m\b", r"\1\2m", plain)
-    plain = re.sub(r"(?<=[a-z])\.(?=[ ,]|$)", "", plain)
+    plain = re.sub(r"(?<=[a-z])\.(?=[ ,]|$)", "", plain).replace("&", " y ")
+    plain = _COURTESY.sub("", plain)
     if not plain:
         raise PhraseError("phrase_empty", locale)
     return plain
@@ -85,6 +91,7 @@ def _cron(asked: Asked) -> When | None:
     looks = len(fields) in (4, 5, 6, 7) and all(
         re.fullmatch(r"[\d*/,#?lwrh()a-z-]+", f) for f in fields
     )
+    looks = looks and not any(field.count("/") > 1 for field in fields[:2])
     if not asked.text.startswith("@") and not (
         looks and all(re.match(r"[\d*?]|[rh](\(|$)", field) for field in fields[:2])
     ):
@@ -124,7 +131,7 @@ def _hours(asked: Asked) -> When | None:
     raise asked.error(
         "phrase_hours",
         text=asked.said,
-        clock=f"`{clock} {int(found[1]) % 24}:00`",
+        clock=f"`{clock} {int(found[1]) % 24:02}:00`",
         duration=f"`{length.format(int(found[1]))}`",
     )
 
@@ -202,7 +209,7 @@ def _next_clock(asked: Asked, clock: Clock) -> When:
 
 
 def _short(text: str) -> str:
-    text = " ".join(text.split())
+    text = _COURTESY.sub("", " ".join(text.split()))
     return text if len(text) <= 60 else text[:59] + "…"
 
 
@@ -211,6 +218,7 @@ _RULES: tuple[Rule, ...] = (
     _iso,
     _hours,
     read_elapsed,
+    read_same_time,
     read_interval,
     read_recurring,
     _moment,

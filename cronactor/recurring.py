@@ -5,6 +5,7 @@ The words may stand in any order; what they leave open, or cron cannot say exact
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from datetime import date
 from decimal import Decimal
@@ -26,7 +27,9 @@ from cronactor.weekdays import which_day
 __all__ = ["read_interval", "read_recurring"]
 
 _EACH = (("a", "cada"), ("cada",), ("every",), ("each",), ("una", "vez", "cada"))
-_WORDS_FOR_HOUR = (("hourly",), ("every", "hour"), ("cada", "hora"), ("each", "hour"))
+_WORDS_FOR_HOUR = (
+    ("hourly",), ("every", "hour"), ("cada", "hora"), ("each", "hour"), ("todas", "las", "horas"),
+)  # fmt: skip
 _ON_THE_HOUR = (("en", "punto"), ("on", "the", "hour"), ("o", "'", "clock"))
 
 
@@ -39,6 +42,9 @@ def read_interval(asked: Asked) -> When | None:
         if words.take_any(*_ON_THE_HOUR) and words.done:
             return Cron("0 * * * *")
         words.at = 0
+    if words.take("every", "other"):
+        size = words.one_of(CLOCK_UNITS)
+        return Every(2.0 * size) if size and words.done else None
     if not words.take_any(*_EACH):
         return None
     length = read_length(words, asked) or _unit_alone(words)
@@ -81,6 +87,7 @@ class _Heard:
 def read_recurring(asked: Asked) -> When | None:
     """`todos los lunes a las 10`, `los lunes y jueves a las 18:00`, `every month on the 15th`."""
     words, heard = Words.of(asked.text), _Heard()
+    words.take_any(("para",), ("for",))
     while not words.done:
         start = words.at
         if words.take_any(*_EVERY_OTHER):
@@ -89,7 +96,13 @@ def read_recurring(asked: Asked) -> When | None:
             continue
         if not any(reader(words, heard) for reader in _PIECES):
             return None
-    return _cron(asked, heard) if heard.rhythm.repeats else None
+    if heard.rhythm.repeats:
+        return _cron(asked, heard)
+    if len(heard.rhythm.weekdays) > 1:
+        named = re.sub(r"^(para|for|el|los|on) ", "", asked.said, flags=re.IGNORECASE)
+        instead = asked.word("todos los {}", "every {}").format(named)
+        raise asked.error("phrase_some_days", text=asked.said, instead=f"`{instead}`")
+    return None
 
 
 def _every_other(asked: Asked) -> PhraseError:
@@ -171,7 +184,7 @@ _WHICH_DAY = {
 
 def _exact(asked: Asked, said: SaidClock, parts: Sequence[Part], heard: _Heard) -> Clock:
     """A time of day that comes back: nothing about it may depend on when it is said."""
-    if said.loose and 12 < said.minute < 24:
+    if said.loose and not said.parts and 12 < said.minute < 24:
         one, other = f"{said.hour}:{said.minute}", f"{said.minute}:00"
         raise asked.error("phrase_list", text=asked.said, one=f"`{one}`", other=f"`{other}`")
     clock = settle(said, parts, asked.error)

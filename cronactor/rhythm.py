@@ -154,12 +154,12 @@ _OF_MONTH = (("del", "mes"), ("de", "mes"), ("of", "the", "month"))
 
 def _unit(words: Words, rhythm: Rhythm) -> Rhythm | None:
     """`cada mes`, `every year`, `daily`."""
-    if rhythm.unit:
-        return None
-    if rhythm.repeats and (rhythm.nth or rhythm.monthdays) and words.take_any(*_OF_MONTH):
+    if (rhythm.nth or rhythm.monthdays) and not rhythm.unit and words.take_any(*_OF_MONTH):
         return attrs.evolve(rhythm, unit="month")
+    if rhythm.unit and (rhythm.repeats or rhythm.unit != "month"):
+        return None
     for sequence, unit in _UNIT_PHRASES:
-        if words.take(*sequence):
+        if rhythm.unit in ("", unit) and words.take(*sequence):
             day_named = words.peek(-1) in ("dia", "dias") and unit == "day"
             if day_named and _number_after(words):
                 return None
@@ -243,12 +243,19 @@ def _ordinal_ahead(words: Words) -> bool:
     return words.peek() in ORDINALS or (words.peek() or "").isdigit()
 
 
+_MANY = 3
+"""So many bare days of the week are a habit: `lunes, miércoles y viernes a las 19:00`."""
+
+
 def _single_days(words: Words, rhythm: Rhythm) -> Rhythm | None:
     """`el lunes`, as in `cada semana el lunes`."""
     if rhythm.detailed:
         return None
-    words.take_any(("el",), ("on",), ("los",))
-    return _days_of_week(words, rhythm)
+    article = words.take_any(("el",), ("on",), ("los",))
+    found = _days_of_week(words, rhythm)
+    if found is None or article or len(found.weekdays) < _MANY:
+        return found
+    return attrs.evolve(found, repeats=True)
 
 
 _AND = (("y",), ("e",), ("and",), (",", "y"), (",", "and"), (",",))

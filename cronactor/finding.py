@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
+import sqlite3
+from typing import Any
+
 import attrs
 import sqlite_utils
 
 from cronactor.reminder import ACTIVE, PAUSED, Reminder, short_id
 
-__all__ = ["COLUMNS", "Ambiguous", "Find", "RoomFull", "check_room", "first", "insert", "search"]
+__all__ = [
+    "COLUMNS",
+    "Ambiguous",
+    "Find",
+    "RoomFull",
+    "check_room",
+    "fetch",
+    "first",
+    "insert",
+    "search",
+]
 
 FIELDS = tuple(field.name for field in attrs.fields(Reminder))
 COLUMNS = ", ".join(FIELDS)
@@ -47,6 +60,21 @@ class Find:
     since: float = 0.0
 
 
+def fetch(db: sqlite_utils.Database, sql: str, *values: object) -> list[Any]:
+    """Return all rows; text that is not UTF-8, in one of them, does not hide the others."""
+    try:
+        return db.conn.execute(sql, values).fetchall()
+    except sqlite3.OperationalError as error:
+        if "Could not decode to UTF-8" not in str(error):
+            raise
+    usual = db.conn.text_factory
+    db.conn.text_factory = lambda data: data.decode("utf-8", "replace")
+    try:
+        return db.conn.execute(sql, values).fetchall()
+    finally:
+        db.conn.text_factory = usual
+
+
 def search(db: sqlite_utils.Database, find: Find) -> Reminder | None:
     """Return the reminder, in whatever state but deleted. Raises Ambiguous."""
     if find.id:
@@ -67,13 +95,13 @@ def search(db: sqlite_utils.Database, find: Find) -> Reminder | None:
 def first(db: sqlite_utils.Database, where: str, *values: object) -> Reminder | None:
     """Return the first reminder that satisfies an SQL condition."""
     sql = f"SELECT {COLUMNS} FROM reminders WHERE {where} LIMIT 1"
-    row = db.conn.execute(sql, values).fetchone()
-    return None if row is None else Reminder(*row)
+    rows = fetch(db, sql, *values)
+    return Reminder(*rows[0]) if rows else None
 
 
 def _only(db: sqlite_utils.Database, where: str, *values: object) -> Reminder | None:
     sql = f"SELECT {COLUMNS} FROM reminders WHERE {where} ORDER BY created_at"
-    found = [Reminder(*row) for row in db.conn.execute(sql, values)]
+    found = [Reminder(*row) for row in fetch(db, sql, *values)]
     kept = [reminder for reminder in found if reminder.kept] or found
     if len(kept) > 1:
         raise Ambiguous(tuple(reminder.id for reminder in kept))

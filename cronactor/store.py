@@ -11,7 +11,17 @@ import sqlite_utils
 import structlog
 
 from channels.database import Database
-from cronactor.finding import COLUMNS, Find, RoomFull, check_room, first, insert, replace, search
+from cronactor.finding import (
+    COLUMNS,
+    Find,
+    RoomFull,
+    check_room,
+    fetch,
+    first,
+    insert,
+    replace,
+    search,
+)
 from cronactor.jobs import Job, Schedule
 from cronactor.ledger import Ledger
 from cronactor.reminder import DELETED, FIRED, Reminder
@@ -255,7 +265,7 @@ class ReminderStore:
 
     async def _select(self, where: str, *values: object) -> tuple[Reminder, ...]:
         sql = f"SELECT {COLUMNS} FROM reminders WHERE {where}"
-        rows = await self._db.read(lambda db: db.conn.execute(sql, values).fetchall())
+        rows = await self._db.read(lambda db: fetch(db, sql, *values))
         return tuple(_readable(rows))
 
 
@@ -295,7 +305,8 @@ def _schedule(id: str, spec: str, next_due: float | None, anchor: float | None) 
 
 _PURGES = (
     "DELETE FROM reminders WHERE state NOT IN ('active', 'paused') AND NOT EXISTS"
-    " (SELECT 1 FROM occurrences WHERE schedule_id = reminders.id AND (finished IS NULL OR finished >= :before))"
+    " (SELECT 1 FROM occurrences WHERE schedule_id = reminders.id"
+    " AND (finished IS NULL OR finished >= :before))"
     " AND ended_at < :before",
     "DELETE FROM occurrences WHERE outcome IS NOT NULL AND finished < :before",
     "DELETE FROM effects WHERE done_at < :before",

@@ -79,6 +79,7 @@ class RemindersConfig:
     db_path: Line = "data/reminders.db"
     late_one_shots: Literal["deliver", "discard"] = "deliver"
     retention_days: Annotated[int, Between(1, 36500)] = 30
+    prefix: Annotated[str, Matches(r"[^\r\n]{0,20}", "up to 20 characters on one line")] = "⏰"
 
 
 @attrs.frozen

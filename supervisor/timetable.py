@@ -7,7 +7,7 @@ from datetime import datetime
 
 from cronactor.jobs import Occurrence
 from cronactor.messages import ScheduleView
-from cronactor.reminder import Reminder
+from cronactor.reminder import PAUSED, Reminder
 from supervisor.desk.office import CronInfo, CronRun, LastRun, NamedError, ReminderInfo
 from supervisor.zoned import local_time
 
@@ -16,7 +16,7 @@ __all__ = ["cron_info", "one_schedule", "reminder_info", "run_info"]
 
 def reminder_info(reminder: Reminder) -> ReminderInfo:
     """Return a reminder as people see it, in its own zone."""
-    due = reminder.next_due
+    due = reminder.next_due if reminder.state != PAUSED else None
     return ReminderInfo(
         id=reminder.id,
         room=reminder.room,

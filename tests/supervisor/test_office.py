@@ -161,3 +161,28 @@ async def test_what_cannot_be_done_is_said_in_the_language_of_whoever_asked(
             assert isinstance(caught.value, NamedError) and caught.value.status == 404
             assert spanish in caught.value.said(Texts("es"))
             assert english in caught.value.text == caught.value.said(Texts("en"))
+
+
+async def test_a_persons_zone_is_everywhere_that_persons_zone(
+    tmp_path: Path, autojump_clock: trio.testing.MockClock
+) -> None:
+    async with open_house(make_workspace(tmp_path / "example")) as house:
+        office, room = house.household.house, house.room()
+        person = "@ana"
+        before = await office.timezone(person, "#taller")
+        assert (before.source, before.user) == ("workspace", person)
+        shown = await office.set_timezone(person, None, "Asia/Tokyo")
+        assert (shown.timezone, shown.source) == ("Asia/Tokyo", "user")
+        assert (await office.timezone(person, "#taller")).timezone == "Asia/Tokyo"
+        assert (await office.timezone(None, "#taller")).timezone == before.timezone
+        await room.say("@asistente qué hora es", sender="ana")
+        (answer,) = await room.wait_for("asistente", 1)
+        assert "(Asia/Tokyo)" in answer
+        await room.say("@asistente recuérdame mañana a las 9 que riegue", sender="ana")
+        answer = (await room.wait_for("asistente", 2))[-1]
+        assert "09:00 (Asia/Tokyo)" in answer
+        (reminder,) = await office.reminders("#taller", False)
+        assert reminder.timezone == "Asia/Tokyo"
+        with pytest.raises(OfficeError, match="Europe/Madrid"):
+            await office.set_timezone(person, None, "Europe/Madird")
+        assert (await office.set_timezone(person, None, None)).timezone == before.timezone

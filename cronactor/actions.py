@@ -90,17 +90,13 @@ class Actions:
     # -- what is said -----------------------------------------------------------------------------
 
     def _fixed(self, group: tuple[Claim, ...]) -> OutgoingMessage:
-        now = self.clock.now()
-        late = [
-            Late(claim.job, claim.occurrence.scheduled_at)
-            for claim in group
-            if isinstance(claim.job, Reminder)
-        ]
-        if len(late) > 1:
-            return self._message(group, digest_text(late, now, self.prefix))
-        job = group[0].job
+        """What a group says: several reminders are a list."""
+        job, now = group[0].job, self.clock.now()
+        if len(group) > 1:
+            return self._message(group, digest_text(_late(group), now, self.prefix))
         if isinstance(job, Reminder):
-            return self._message(group, spoken_reminder(job, now - late[0].at, self.prefix))
+            late = now - group[0].occurrence.scheduled_at
+            return self._message(group, spoken_reminder(job, late, self.prefix))
         return self._message(group, job.config.action.message or "")
 
     def _sound(
@@ -111,6 +107,7 @@ class Actions:
         for claim in group:
             try:
                 self._fixed((claim,))
+                digest_text(_late([claim]), self.clock.now(), self.prefix)
             except Exception as error:  # one bad row must not silence the others
                 ended.append((claim, _broken(claim, error)))
             else:
@@ -225,6 +222,14 @@ def _together(claims: Iterable[Claim]) -> list[tuple[Claim, ...]]:
         groups.setdefault((known.agent, known.room, known.txn_id), []).append(claim)
     return [
         tuple(sorted(g, key=lambda claim: claim.occurrence.scheduled_at)) for g in groups.values()
+    ]
+
+
+def _late(group: Iterable[Claim]) -> list[Late]:
+    return [
+        Late(claim.job, claim.occurrence.scheduled_at)
+        for claim in group
+        if isinstance(claim.job, Reminder)
     ]
 
 

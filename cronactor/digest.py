@@ -12,7 +12,7 @@ from cronactor.jobs import occurrence_txn
 from cronactor.ledger import Entry
 from cronactor.reminder import PREFIX, Reminder, mention
 from cronactor.spoken import describe, duration
-from cronactor.texts import say
+from cronactor.texts import ZoneError, say
 
 __all__ = ["Late", "digest_text", "digests"]
 
@@ -48,6 +48,8 @@ def digests(entries: Sequence[Entry], now: float) -> list[Entry]:
 
 def digest_text(late: Sequence[Late], now: float, prefix: str = PREFIX) -> str:
     """Return the message that lists late reminders, each with its time and how late it is."""
+    if not late:
+        return ""
     locale = late[0].reminder.locale
     head = say("digest", locale, prefix=prefix, n=len(late)).lstrip()
     return "\n".join([head, *(_line(n, one, now) for n, one in enumerate(late, 1))])
@@ -56,9 +58,16 @@ def digest_text(late: Sequence[Late], now: float, prefix: str = PREFIX) -> str:
 def _line(number: int, late: Late, now: float) -> str:
     reminder = late.reminder
     told = " ".join(map(mention, reminder.told))
-    when = describe(late.at, reminder.timezone, reminder.locale, now)
+    when = _local(late, now)
     text = f"{number}. {told} {reminder.message} — {when}"
     return say("late", reminder.locale, text=text, late=duration(now - late.at, reminder.locale))
+
+
+def _local(late: Late, now: float) -> str:
+    try:
+        return describe(late.at, late.reminder.timezone, late.reminder.locale, now)
+    except ZoneError:  # a zone that no longer exists is no reason to stay silent
+        return describe(late.at, "UTC", late.reminder.locale, now)
 
 
 def _late(entry: Entry, now: float) -> bool:

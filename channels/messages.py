@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 import attrs
 
 from channels.chain import Stamp
 
 __all__ = [
+    "REACTIONS",
     "AgentReachable",
     "AgentUnreachable",
     "Agents",
@@ -38,6 +39,10 @@ __all__ = [
     "TurnEnd",
     "TurnEnded",
 ]
+
+
+REACTIONS: Final = "reactions"
+"""The topic on which it is published that reactions were admitted: how many."""
 
 
 class StopReason(enum.Enum):

@@ -150,6 +150,13 @@ class Changing:
         change = partial(_without, user=which.user)
         return tuple([await self._change(find, change, "", locale) for find in finds])
 
+    async def meant(self, which: Which) -> tuple[Reminder, ...]:
+        """Return the reminders that a message is about; nothing if it is about none."""
+        try:
+            return await self.store.matching(await self._find(which, self.locale, latest=False))
+        except Explained:
+            return ()
+
     # -- which and when ---------------------------------------------------------------------------
 
     async def _find(self, which: Which, locale: str, *, latest: bool) -> Find:

@@ -77,19 +77,28 @@ def fetch(db: sqlite_utils.Database, sql: str, *values: object) -> list[Any]:
 
 def search(db: sqlite_utils.Database, find: Find) -> Reminder | None:
     """Return the reminder, in whatever state but deleted. Raises Ambiguous."""
+    found = matching(db, find)
+    if len(found) > 1:
+        raise Ambiguous(tuple(reminder.id for reminder in found))
+    return found[0] if found else None
+
+
+def matching(db: sqlite_utils.Database, find: Find) -> tuple[Reminder, ...]:
+    """Return all that fits; where some are over and others are not, those that are not."""
     if find.id:
-        return first(db, "id = ? AND room = ? AND state != 'deleted'", find.id, find.room)
+        return _all(db, "id = ? AND room = ?", find.id, find.room)
     if find.event:
         said = "id IN (SELECT schedule_id FROM occurrences WHERE event_id = ?)"
-        return first(db, f"{said} AND room = ? AND state != 'deleted'", find.event, find.room)
+        return _all(db, f"{said} AND room = ?", find.event, find.room)
     if find.origin:
-        where = "origin = ? AND agent = ? AND room = ? AND state != 'deleted'"
-        return _only(db, where, find.origin, find.agent, find.room)
+        where = "origin = ? AND agent = ? AND room = ?"
+        return _all(db, where, find.origin, find.agent, find.room)
     where = (
         "room = ? AND fired_at >= ? AND state != 'deleted' AND"
         " (user = ? OR instr(' ' || followers || ' ', ' ' || ? || ' ')) ORDER BY fired_at DESC"
     )
-    return first(db, where, find.room, find.since, find.user, find.user)
+    latest = first(db, where, find.room, find.since, find.user, find.user)
+    return () if latest is None else (latest,)
 
 
 def first(db: sqlite_utils.Database, where: str, *values: object) -> Reminder | None:
@@ -99,13 +108,10 @@ def first(db: sqlite_utils.Database, where: str, *values: object) -> Reminder | 
     return Reminder(*rows[0]) if rows else None
 
 
-def _only(db: sqlite_utils.Database, where: str, *values: object) -> Reminder | None:
-    sql = f"SELECT {COLUMNS} FROM reminders WHERE {where} ORDER BY created_at"
-    found = [Reminder(*row) for row in fetch(db, sql, *values)]
-    kept = [reminder for reminder in found if reminder.kept] or found
-    if len(kept) > 1:
-        raise Ambiguous(tuple(reminder.id for reminder in kept))
-    return kept[0] if kept else None
+def _all(db: sqlite_utils.Database, where: str, *values: object) -> tuple[Reminder, ...]:
+    sql = f"SELECT {COLUMNS} FROM reminders WHERE {where} AND state != 'deleted' ORDER BY rowid"
+    found = tuple(Reminder(*row) for row in fetch(db, sql, *values))
+    return tuple(reminder for reminder in found if reminder.kept) or found
 
 
 def insert(db: sqlite_utils.Database, reminder: Reminder) -> Reminder:

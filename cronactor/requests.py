@@ -67,10 +67,10 @@ class Requests:
     locale: str
     epoch: str
     min_interval: float
-    _changing: Changing = attrs.field(init=False)
+    changing: Changing = attrs.field(init=False)
 
     def __attrs_post_init__(self) -> None:
-        self._changing = Changing(
+        self.changing = Changing(
             self.store,
             self.agenda,
             self.outbox,
@@ -120,17 +120,17 @@ class Requests:
     async def _change(self, body: object) -> object:
         match body:
             case UpdateReminder():
-                return await self._changing.update(body)
+                return await self.changing.update(body)
             case SnoozeReminder():
-                return await self._changing.snooze(body)
+                return await self.changing.snooze(body)
             case PauseReminder():
-                return await self._changing.pause(body)
+                return await self.changing.pause(body)
             case ResumeReminder():
-                return await self._changing.resume(body)
+                return await self.changing.resume(body)
             case FollowReminder():
-                return await self._changing.follow(body)
+                return await self.changing.follow(body)
             case UnfollowReminder():
-                return await self._changing.unfollow(body)
+                return await self.changing.unfollow(body)
             case _:
                 raise TypeError(f"the scheduler does not know {type(body).__name__}")
 

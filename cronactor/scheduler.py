@@ -16,6 +16,7 @@ from channels.bus import Bus
 from channels.clock import WallClock
 from channels.crashpoints import crash_point, declare_crash_points
 from channels.errors import RemoteError
+from channels.inbox import EventInbox
 from channels.mailbox import Inbox, Message
 from channels.outbox import Outbox
 from cronactor.actions import Actions
@@ -30,6 +31,7 @@ from cronactor.messages import SCHEDULER, RunSchedule, SchedulerRefused, Schedul
 from cronactor.overlap import Runs
 from cronactor.persist import BUSY, persist
 from cronactor.planning import Planner, claim_each
+from cronactor.reactions import Reactions
 from cronactor.recovery import reconcile_events, recover
 from cronactor.reminder import PREFIX, Reminder
 from cronactor.requests import Requests
@@ -62,7 +64,7 @@ class Scheduler:
     longest sleep, in seconds, before the wall clock is read again: it may have jumped. `epoch`
     names the process; schedules wait for a ScheduleSet of their agent in each new one. `prefix`
     begins what a reminder says. `room_zone` gives the zone of a room's configuration, if any.
-    `health` outlives it: what status and readiness know of time.
+    `health` outlives it: what status and readiness know of time. With `inbox` it heeds reactions.
 
     Draining: no new claims, running actions finish. A cancel leaves what runs claimed without
     outcome; the next generation recovers it.
@@ -83,6 +85,7 @@ class Scheduler:
     prefix: str = PREFIX
     room_zone: Callable[[str], str | None] = no_zone
     health: Health = attrs.field(factory=Health)
+    inbox: EventInbox | None = None
     _agenda: Agenda[Job] = attrs.field(init=False)
     _requests: Requests = attrs.field(init=False)
     _zones: ZoneBook = attrs.field(init=False)
@@ -141,6 +144,7 @@ class Scheduler:
             if self.bus is not None:
                 hearing = Hearing(self.store.ledger, self.bus, self._actions.failed, self.health)
                 await listening.start(hearing.run)
+                await self._heed_reactions(listening, self.bus)
             async with trio.open_nursery() as self._nursery:
                 self._start(await recover(self.store, self.outbox, self._actions))
                 self._nursery.start_soon(self._keep_time)
@@ -150,6 +154,15 @@ class Scheduler:
                 self._draining = True
                 self._poke()
             listening.cancel_scope.cancel()
+
+    async def _heed_reactions(self, nursery: trio.Nursery, bus: Bus) -> None:
+        if self.inbox is None:
+            return
+        changing, flush = self._requests.changing, self._actions.flush
+        reactions = Reactions(
+            self.inbox, self.store, self.outbox, changing, bus, self.health, flush
+        )
+        await nursery.start(reactions.run, name="scheduler: reactions")
 
     async def _load(self) -> None:
         for reminder in await self.store.load_active():

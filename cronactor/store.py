@@ -19,6 +19,7 @@ from cronactor.finding import (
     fetch,
     first,
     insert,
+    matching,
     replace,
     search,
 )
@@ -111,6 +112,21 @@ class ReminderStore:
             return changed, True
 
         return await self._db.write(work)
+
+    async def matching(self, find: Find) -> tuple[Reminder, ...]:
+        """Return the reminders that fit."""
+        return await self._db.read(lambda db: matching(db, find))
+
+    async def heard(self) -> int | None:
+        """Return up to where reactions were taken up; None before the first time."""
+        sql = "SELECT seq FROM heard"
+        row = await self._db.read(lambda db: db.conn.execute(sql).fetchone())
+        return None if row is None else int(row[0])
+
+    async def set_heard(self, seq: int) -> None:
+        """Remember up to where reactions were taken up."""
+        sql = "INSERT OR REPLACE INTO heard(one, seq) VALUES (1, ?)"
+        await self._db.write(lambda db: db.conn.execute(sql, (seq,)))
 
     async def followed(self, user: str, room: str) -> tuple[Reminder, ...]:
         """Return the reminders of a room, active or paused, that `user` follows."""

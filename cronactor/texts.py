@@ -174,6 +174,16 @@ _TEXTS: dict[str, tuple[str, str]] = {
         "falta de quién es la zona horaria: una persona o una sala",
         "it is missing whose time zone it is: a person's or a room's",
     ),
+    "follows": (
+        "De acuerdo, {mention}: también te avisaré de «{message}» {when}. [{id}] «Deja de "
+        "avisarme» lo quita.",
+        "All right, {mention}: I will tell you too of “{message}” {when}. [{id}] “Stop telling me” "
+        "undoes it.",
+    ),
+    "follows_past": (
+        "De acuerdo, {mention}: si «{message}» vuelve a sonar, también te avisaré. [{id}]",
+        "All right, {mention}: if “{message}” is said again, I will tell you too. [{id}]",
+    ),
     "still_running": (
         "{id!r} se está ejecutando ahora mismo; espera a que termine",
         "{id!r} is running right now; wait until it ends",

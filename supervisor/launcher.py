@@ -143,6 +143,9 @@ def _scheduler(fleet: Fleet) -> Actor:
         late_one_shots=config.reminders.late_one_shots,
         retention_days=config.reminders.retention_days,
         health=services.health,
+        prefix=config.reminders.prefix,
+        room_zone=fleet.room_zone,
+        inbox=services.inbox,
     )
 
 

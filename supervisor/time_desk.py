@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
@@ -27,6 +28,7 @@ from supervisor.timetable import cron_info, one_schedule, reminder_info, run_inf
 __all__ = ["TimeDesk"]
 
 RUN_SECONDS = 600.0
+_REMINDER = re.compile(r"r[0-9a-z]{5}")
 
 
 @attrs.frozen
@@ -49,10 +51,12 @@ class TimeDesk:
         return [cron_info(view) for view in views]
 
     async def runs(self, schedule: str | None) -> Sequence[CronRun]:
-        """Return the ledger, newest first, of one schedule (`[AGENT/]NAME`) or of all."""
+        """Return the ledger, newest first, of a schedule (`[AGENT/]NAME`), a reminder, or all."""
         zones = await self._zones()
         if schedule is not None:
-            schedule = one_schedule(schedule, sorted(zones))
+            named = any(schedule in (id, id.partition("/")[2]) for id in zones)
+            if named or not _REMINDER.fullmatch(schedule):
+                schedule = one_schedule(schedule, sorted(zones))
         runs: tuple[Occurrence, ...] = await self.ask(ListRuns(schedule))
         return [run_info(run, zones.get(run.schedule_id, self.timezone)) for run in runs]
 

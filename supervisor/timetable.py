@@ -55,8 +55,17 @@ def run_info(run: Occurrence, zone: str) -> CronRun:
         started=when(run.started),
         finished=when(run.finished),
         outcome=run.outcome,
-        reason=run.reason or None,
+        reason=_reason(run, zone) or None,
         event_id=run.event_id,
+    )
+
+
+def _reason(run: Occurrence, zone: str) -> str:
+    """Why it ended so; of a run of missed ones also how many, until when."""
+    if run.last_at is None or run.count < 2:
+        return run.reason
+    return (
+        f"{run.reason}; {run.count} times, the last {local_time(run.last_at, zone):%Y-%m-%d %H:%M}"
     )
 
 

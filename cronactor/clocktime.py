@@ -123,6 +123,7 @@ def _relative(words: Words) -> SaidClock | None:
 
 
 def _minutes_from(words: Words) -> int | None:
+    """The minutes before `past`, `to`, `para las`; `5 to 6` may be the hours of a meeting."""
     if words.take("half"):
         return 30
     if words.take_any(("a", "quarter"), ("quarter",), ("un", "cuarto"), ("cuarto",)):
@@ -130,8 +131,8 @@ def _minutes_from(words: Words) -> int | None:
     in_words = (words.peek() or "").isalpha()
     minute = words.whole()
     named = words.take_any(("minutes",), ("minutos",))
-    spanish = words.peek() == "para"
-    return minute if minute and (named or in_words or not spanish) else None
+    span = not (named or in_words) and (words.peek() == "para" or (minute or 0) <= 12)
+    return minute if minute and (not span or words.peek() in ("past", "after")) else None
 
 
 def _spoken(words: Words, announced: bool, with_day: bool) -> SaidClock | None:

@@ -57,7 +57,7 @@ _USUAL = {
 
 
 def take_part(words: Words, *, bare: bool = False) -> Part | None:
-    """Read `de la tarde`, `at night`, `pm`; with `bare` also `morning`, as in `friday morning`."""
+    """Read `de la tarde`, `at night`, `pm`; with `bare` also the part alone: `friday morning`."""
     for sequence, name in _PARTS:
         if words.take(*sequence):
             return Part(name, " ".join(sequence).replace("manana", "mañana"))

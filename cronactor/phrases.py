@@ -167,7 +167,7 @@ def _more_clock(words: Words, moment: _Moment) -> bool:
         moment.clock = read_clock(words, with_day=bool(moment.days))
         if moment.clock is not None:
             return True
-    part = take_part(words, bare=bool(moment.days))
+    part = take_part(words, bare=bool(moment.days) and moment.clock is None)
     if part is not None:
         moment.parts.append(part)
     return part is not None

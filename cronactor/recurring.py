@@ -139,7 +139,9 @@ def _listed_hour(words: Words) -> SaidClock | None:
 
 
 def _take_part(words: Words, heard: _Heard) -> bool:
-    part = take_part(words, bare=heard.rhythm.detailed) or _plural_part(words, heard)
+    part = take_part(words, bare=heard.rhythm.detailed and not heard.clocks) or _plural_part(
+        words, heard
+    )
     if part is not None:
         heard.parts.append(part)
     return part is not None
@@ -149,7 +151,7 @@ def _plural_part(words: Words, heard: _Heard) -> Part | None:
     """`monday mornings`, `los lunes por las mañanas`."""
     start = words.at
     words.take_any(("por", "las"), ("en", "las"))
-    part = take_plural_part(words) if heard.rhythm.detailed else None
+    part = take_plural_part(words) if heard.rhythm.detailed and not heard.clocks else None
     if part is None:
         words.at = start
     return part

@@ -491,3 +491,10 @@ async def test_the_request_holds_only_facts_of_the_turn() -> None:
             ),
         )
     ]
+
+
+def test_the_examples_prompt_tells_a_model_of_every_reminder_tool() -> None:
+    folder = Path(__file__).parents[2] / "config" / "example" / "agents"
+    prompt = (folder / "asistente" / "prompt.md").read_text()
+    for name in BOX.names():
+        assert f"`{name}`" in prompt, name

@@ -62,10 +62,16 @@ class Actions:
         whoever recovers them. Raises Fenced, and DatabaseError when trying again is of no use.
         """
         ended: list[tuple[Claim, Verdict]] = []
-        groups = [self._sound(group, ended) for group in _together(claims)]
-        groups = [group for group in groups if group]
-        refused = await self._send([self._fixed(group) for group in groups])
-        ended += [(claim, _said(claim, group, refused)) for group in groups for claim in group]
+        said: dict[tuple[Claim, ...], OutgoingMessage] = {}
+        for group in _together(claims):
+            sound = self._sound(group, ended) if len(group) > 1 else group
+            try:
+                if sound:
+                    said[sound] = self._fixed(sound)
+            except Exception as error:  # one bad row must not silence the others
+                ended += [(claim, _broken(claim, error)) for claim in sound]
+        refused = await self._send(list(said.values()))
+        ended += [(claim, _said(claim, group, refused)) for group in said for claim in group]
         await self._record(ended)
 
     async def ask(self, claim: Claim) -> None:
@@ -102,13 +108,12 @@ class Actions:
     def _sound(
         self, group: Iterable[Claim], ended: list[tuple[Claim, Verdict]]
     ) -> tuple[Claim, ...]:
-        """Those of a group that can be said; the others have ended."""
+        """Those of a group that can be listed; the others have ended."""
         sound: list[Claim] = []
         for claim in group:
             try:
-                self._fixed((claim,))
                 digest_text(_late([claim]), self.clock.now(), self.prefix)
-            except Exception as error:  # one bad row must not silence the others
+            except Exception as error:
                 ended.append((claim, _broken(claim, error)))
             else:
                 sound.append(claim)

@@ -48,8 +48,6 @@ def digests(entries: Sequence[Entry], now: float) -> list[Entry]:
 
 def digest_text(late: Sequence[Late], now: float, prefix: str = PREFIX) -> str:
     """Return the message that lists late reminders, each with its time and how late it is."""
-    if not late:
-        return ""
     locale = late[0].reminder.locale
     head = say("digest", locale, prefix=prefix, n=len(late)).lstrip()
     return "\n".join([head, *(_line(n, one, now) for n, one in enumerate(late, 1))])

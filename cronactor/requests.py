@@ -230,7 +230,7 @@ class Requests:
 
     def _schedule(self, agent: str, config: ScheduleConfig, *, dynamic: bool = False) -> Schedule:
         """A schedule that starts now: nothing earlier is owed."""
-        zone = config.timezone or self.timezone
+        zone = config.timezone or self.zones.find(None, config.output_room).zone
         now = self.clock.now()
         made = Schedule(agent=agent, config=config, timezone=zone, dynamic=dynamic, anchor=now)
         times = times_of(made)

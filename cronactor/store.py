@@ -301,7 +301,8 @@ def _keep(db: sqlite_utils.Database, schedule: Schedule, epoch: str) -> Schedule
         (schedule.id,),
     ).fetchone()
     if row is not None and row[0] == spec:
-        schedule = attrs.evolve(schedule, next_due=row[1], anchor=row[2])
+        owed = schedule.next_due if row[1] is None else row[1]  # None: it was given up
+        schedule = attrs.evolve(schedule, next_due=owed, anchor=row[2])
     due = (schedule.next_due, schedule.anchor)
     db.conn.execute(
         "INSERT OR REPLACE INTO schedules(id, agent, dynamic, spec, next_due, anchor, epoch)"

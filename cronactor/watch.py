@@ -56,8 +56,6 @@ class Watch:
         self._last = (now, elapsed)
         if now >= self._until:
             self.health.stepped_back, self.health.speaks_next = "", {}
-        elif self.health.stepped_back:
-            self.health.speaks_next = self._next()
 
     def _stepped_back(self, before: float) -> None:
         now = self.clock.now()
@@ -95,6 +93,8 @@ class Watch:
             log.error("schedules_overdue", ids=found[:10])
         self.health.overdue = found[:10]
         self._suspects = frozenset(late)
+        if self.health.stepped_back:
+            self.health.speaks_next = self._next()
         self.health.forget(self.agenda, self.clock.now() - REMEMBERED)
 
     async def _overdue(self, before: float) -> list[str]:

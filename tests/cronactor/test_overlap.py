@@ -79,6 +79,25 @@ async def test_queue_one_lets_one_wait_and_skips_the_others(
         assert slow.most == 1
 
 
+async def test_what_ran_and_what_waited_when_it_died_are_made_up_for_one_after_another(
+    world: Any, schedule: MakeSchedule, autojump_clock: MockClock
+) -> None:
+    slow = Slow(150)
+    config = schedule(cron="* * * * *", overlap="queue_one", **MODEL, timeout_seconds=600)
+    async with world, world.agent("asistente", slow):
+        with trio.move_on_after(130):
+            async with world.running():
+                await world.ask(ScheduleSet("asistente", (config,)))
+                await trio.sleep_forever()
+        assert [run.attempts for run in await world.store.ledger.unfinished()] == [1, 0]
+        slow.now = slow.most = 0
+        slow.seconds = 5
+        async with world.running():
+            await trio.sleep(20)
+            assert await outcomes(world) == [("fired", ""), ("fired", WAITED)]
+    assert slow.most == 1
+
+
 async def test_allow_lets_runs_go_side_by_side(
     world: Any, schedule: MakeSchedule, autojump_clock: MockClock
 ) -> None:
@@ -164,6 +183,26 @@ async def test_an_interval_keeps_its_anchor_over_restarts_and_reloads(
             await trio.sleep(6 * 3600)
             runs = await world.ask(ListRuns())
     assert [run.scheduled_at for run in reversed(runs)] == [begun + n * 5400 for n in range(1, 6)]
+
+
+async def test_a_schedule_is_read_in_its_own_zone_else_the_rooms_else_the_workspaces(
+    world: Any, schedule: MakeSchedule, autojump_clock: MockClock
+) -> None:
+    async with world, world.running(room_zone={"#taller": "Asia/Kolkata"}.get):
+        schedules = (
+            schedule("propia", timezone="America/New_York"),
+            schedule("sala"),
+            schedule("taller", output_room="#otra"),
+        )
+        await world.ask(ScheduleSet("asistente", schedules))
+        views = await world.ask(ListSchedules())
+    zones = ["America/New_York", "Asia/Kolkata", "Europe/Madrid"]
+    assert [view.schedule.timezone for view in views] == zones
+    assert [view.next_due for view in views] == [
+        at("2026-04-09 18:00", "America/New_York"),
+        at("2026-04-10 18:00", "Asia/Kolkata"),
+        at("2026-04-09 18:00"),
+    ]
 
 
 async def test_jitter_puts_each_time_off_a_little_and_always_the_same(

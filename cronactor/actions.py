@@ -32,6 +32,8 @@ log = structlog.get_logger()
 declare_crash_points("scheduler.before_send", "scheduler.after_send", "scheduler.after_record")
 
 NO_REPLY = "NO_REPLY"
+EVERYBODY = "@room"
+"""Whom a reminder of another bot may address: all who are in the room."""
 
 
 @attrs.define(eq=False)
@@ -124,7 +126,8 @@ class Actions:
         told = [
             user for claim in group if isinstance(claim.job, Reminder) for user in claim.job.told
         ]
-        mentions = {"user_ids": list(dict.fromkeys(told))}
+        users = [user for user in dict.fromkeys(told) if user != EVERYBODY]
+        mentions = {"user_ids": users, **({"room": True} if EVERYBODY in told else {})}
         content = {"msgtype": "m.text", "body": text, "m.mentions": mentions}
         stamp = occurrence_stamp(first.job.agent, first.job.id, first.occurrence.scheduled_at)
         return OutgoingMessage(

@@ -184,6 +184,66 @@ _TEXTS: dict[str, tuple[str, str]] = {
         "De acuerdo, {mention}: si «{message}» vuelve a sonar, también te avisaré. [{id}]",
         "All right, {mention}: if “{message}” is said again, I will tell you too. [{id}]",
     ),
+    # -- imports ----------------------------------------------------------------------------------
+    "import_unknown": (
+        "no es una base de recordatorios que conozca: se leen las de matrix-reminder-bot y las de "
+        "los plugins reminder de maubot (SQLite)",
+        "this is no reminder database that I know: those of matrix-reminder-bot and of maubot's "
+        "reminder plugins are read (SQLite)",
+    ),
+    "import_unreadable": (
+        "la base de datos no se puede leer: {why}",
+        "the database cannot be read: {why}",
+    ),
+    "import_agenda": (
+        "es una entrada de agenda, sin hora",
+        "it is an agenda entry, without a time",
+    ),
+    "import_no_time": ("no tiene hora", "it has no time"),
+    "import_bad_time": ("no entiendo su hora {text!r}", "its time {text!r} cannot be read"),
+    "import_phrase": (
+        "se repite {text!r}, y eso no se entiende",
+        "it repeats {text!r}, which cannot be read",
+    ),
+    "import_both_days": (
+        "{expr!r} pide día del mes y de la semana a la vez, y en cron basta uno de los dos",
+        "{expr!r} wants day of month and day of week at once, and cron takes either",
+    ),
+    "import_weekday": (
+        "no entiendo el día de la semana {days!r}",
+        "the day of week {days!r} cannot be read",
+    ),
+    "import_room": (
+        "la sala {room!r} no está en supervisor.yaml; di con --room a cuál va",
+        "the room {room!r} is not in supervisor.yaml; say with --room where it goes",
+    ),
+    "import_no_room": (
+        "la sala {room!r} no está en supervisor.yaml",
+        "the room {room!r} is not in supervisor.yaml",
+    ),
+    "import_no_agent": ("no hay ningún agente {agent!r}", "there is no agent {agent!r}"),
+    "import_owned": (
+        "hay un supervisor en marcha en este espacio de trabajo; páralo antes",
+        "a supervisor is running on this workspace; stop it first",
+    ),
+    "import_taken": (
+        "tomado [{id}] {room} {user} «{message}» — {when}",
+        "taken [{id}] {room} {user} “{message}” — {when}",
+    ),
+    "import_known": (
+        "ya estaba [{id}] {room} {user} «{message}» — {when}",
+        "known already [{id}] {room} {user} “{message}” — {when}",
+    ),
+    "import_left": ("no tomado: «{message}»: {why}", "left out: “{message}”: {why}"),
+    "import_alarm": (
+        "(era una alarma: aquí avisa una sola vez cada vez)",
+        "(it was an alarm: here it speaks only once each time)",
+    ),
+    "import_done": (
+        "{bot}: {taken} tomados, {known} ya estaban, {left} no tomados",
+        "{bot}: {taken} taken, {known} known already, {left} left out",
+    ),
+    "import_nobody": ("no avisa a nadie", "it tells nobody"),
     "still_running": (
         "{id!r} se está ejecutando ahora mismo; espera a que termine",
         "{id!r} is running right now; wait until it ends",

@@ -30,5 +30,5 @@ ORDINALS = {
     "eighteenth": 18, "nineteenth": 19, "twentieth": 20, "thirtieth": 30,
 }  # fmt: skip
 
-SUFFIXES = "st|nd|rd|th|º|°|ª|o|er|ro|do|to"
+SUFFIXES = "st|nd|rd|th|º|°|ª|er|ro|do"
 """What is written after a figure to make it an ordinal."""

@@ -101,8 +101,8 @@ def _digital(words: Words, announced: bool) -> SaidClock | None:
         parts = _parts(words)
         if ":" in found[0] or announced or hours or parts:
             hour, minute, second = (int(figure or 0) for figure in found.groups())
-            dial = len(found[1]) == 1 and 1 <= hour <= 6 and not (hours or found[3])
-            return SaidClock(hour, minute, second, figures=not dial, parts=parts)
+            figures = bool(found[3]) or not _on_dial(found[1], hour)
+            return SaidClock(hour, minute, second, figures=figures, parts=parts)
     words.at = start
     return None
 
@@ -140,19 +140,27 @@ def _spoken(words: Words, announced: bool, with_day: bool) -> SaidClock | None:
     hour = words.whole()
     if hour is None:
         return None
-    figures = (announced or with_day) and words.take_any(*_HOURS)
+    dial = _on_dial(words.peek(-1) or "", hour)
+    hours = (announced or with_day) and words.take_any(*_HOURS)
     explicit = words.take_any(*_EXACTLY, *_OCLOCK)
-    minute = _fraction(words)
-    explicit = explicit or minute is not None
     before = words.at
+    minute = _fraction(words)
+    explicit = explicit or hours or announced or minute is not None
     if minute is None:
-        minute = _minutes(words, figures)
-    loose = words.at - before == 2 and words.peek(-2) == "y" and (words.peek(-1) or "").isdigit()
+        minute = _minutes(words, hours)
+    read = words.tokens[before : words.at]
+    loose = len(read) in (1, 2) and read[-1].isdigit() and read[0] in ("y", read[-1])
     parts = _parts(words)
-    explicit = explicit or words.peek(-1) in ("punto", "sharp", "dot")
-    if not (parts or announced or figures or explicit):
+    if not (parts or explicit or words.peek(-1) in ("punto", "sharp", "dot")):
         return None
-    return SaidClock(hour, minute, figures=figures, loose=loose, parts=parts)
+    return SaidClock(
+        hour, minute, figures=hours and not dial, loose=loose and not hours, parts=parts
+    )
+
+
+def _on_dial(figure: str, hour: int) -> bool:
+    """Whether an hour may be meant on the dial of a clock, in either half of the day."""
+    return 1 <= hour <= 6 and not figure.startswith("0")
 
 
 def _fraction(words: Words) -> int | None:

@@ -138,6 +138,8 @@ def agreed(asked: Asked, days: list[Day], clock: Clock) -> At:
     for day in days:
         if isinstance(day, Weekday) and day.index != on.weekday():
             raise _not_that_day(asked, on, day.index)
+        if isinstance(day, Weekday) and day.which == "this" and (on - asked.today).days > 6:
+            raise asked.error("phrase_days_differ", text=asked.said)
     if any(other != found[0] for other in found):
         raise asked.error("phrase_days_differ", text=asked.said)
     return found[0]

@@ -6,6 +6,7 @@ Hours are elapsed time, days and months are wall time.
 from __future__ import annotations
 
 import calendar
+import re
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 
@@ -134,7 +135,8 @@ def _one(words: Words, asked: Asked, *, first: bool) -> tuple[tuple[str, int], D
     if amount is None and first and (words.peek() or "") in ("hora", "hour", "minuto"):
         amount = Decimal(1) if words.peek(1) in ("y", "and") else None
     bare_hour = words.peek(-1) if words.peek(-2) == "h" else None
-    if amount is not None and bare_hour and words.done and amount < 60 and not first:
+    two_digits = bare_hour is not None and re.fullmatch(r"[0-5]\d", bare_hour)
+    if amount is not None and two_digits and words.done and not first:
         return ("seconds", 60), amount
     unit = words.match(r"[a-z]+")
     size = _size(unit[0]) if unit is not None and amount is not None else None

@@ -57,7 +57,8 @@ def read_interval(asked: Asked) -> When | None:
 
 def _unit_alone(words: Words) -> Length | None:
     """`cada hora`, with no amount."""
-    seconds = words.one_of(CLOCK_UNITS)
+    plural = len(words.peek() or "") > 1 and (words.peek() or "").endswith("s")
+    seconds = words.one_of(CLOCK_UNITS) if not plural else None
     return None if seconds is None else Length(seconds=Decimal(seconds))
 
 

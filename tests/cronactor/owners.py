@@ -12,10 +12,8 @@ import argparse
 import json
 import os
 import random
-import shutil
 import signal
 import sys
-import tempfile
 import time
 import traceback
 from collections import Counter
@@ -34,14 +32,13 @@ from config.schema import ActionConfig, ScheduleConfig
 from cronactor.ledger import Fenced
 from cronactor.messages import AddReminder, AddSchedule
 from cronactor.phrases import At
-from tests.cronactor.world import ROOM, World
+from tests.cronactor.world import ROOM, World, quick_folder
 
 HUNG_SECONDS = 60
 REMINDERS = 12
 SPREAD = 0.3
 ASKED = "asked.log"
 UP = "up-"
-FAST = Path("/dev/shm")
 POINTS = (
     "scheduler.before_claim",
     "scheduler.after_claim",
@@ -226,13 +223,10 @@ def main() -> int:
     for number in range(given.rounds):
         if number and time.monotonic() - began > given.seconds:
             break
-        folder = Path(
-            tempfile.mkdtemp(prefix="vivero-owners-", dir=FAST if FAST.is_dir() else None)
-        )
-        found = play(folder, random.Random(f"{given.seed}:{number}"))
+        with quick_folder() as folder:
+            found = play(folder, random.Random(f"{given.seed}:{number}"))
         bad += bool(found["wrong"])
         print(json.dumps({"round": number, **found}), flush=True)
-        shutil.rmtree(folder)
     return 1 if bad else 0
 
 

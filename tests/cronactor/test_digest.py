@@ -6,7 +6,6 @@ Exactly once, wherever the scheduler dies on the way.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,7 +19,7 @@ from cronactor.ledger import Entry
 from cronactor.messages import ListRuns
 from cronactor.reminder import Reminder
 from supervisor.testkit.crashes import Crash, armed
-from tests.cronactor.world import World
+from tests.cronactor.world import World, quick_folder
 
 pytestmark = pytest.mark.promise("P2")
 
@@ -186,10 +185,13 @@ async def check(world: Any) -> None:
     assert sorted((run.outcome, run.count) for run in runs) == [("fired", 1)] * 4
 
 
-def story(folder: Path, point: str, nth: int) -> bool:
+def story(point: str, nth: int) -> bool:
     """Strike at the n-th pass of a point after the downtime; False when it was never reached."""
-    world = World(folder / f"{point}-{nth}")
-    world.folder.mkdir()
+    with quick_folder() as folder:
+        return told(World(folder), point, nth)
+
+
+def told(world: World, point: str, nth: int) -> bool:
 
     async def main() -> bool:
         async with world:
@@ -221,10 +223,10 @@ POINTS = [
 
 @pytest.mark.parametrize("point", POINTS)
 def test_a_digest_appears_once_wherever_the_scheduler_dies(
-    tmp_path: Path, point: str, figures: Callable[..., None]
+    point: str, figures: Callable[..., None]
 ) -> None:
     nth = 1
-    while story(tmp_path, point, nth):
+    while story(point, nth):
         nth += 1
     assert nth > 1
     figures(point=point, passes=nth - 1)

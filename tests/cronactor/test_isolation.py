@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import attrs
@@ -15,7 +14,7 @@ from channels.database_errors import DatabaseFull
 from channels.messages import Refused, TaskResult
 from config.schema import ScheduleConfig
 from cronactor.messages import ListRuns, ScheduleSet
-from tests.cronactor.world import World
+from tests.cronactor.world import World, quick_folder
 
 pytestmark = pytest.mark.promise("P2")
 
@@ -49,19 +48,21 @@ async def lateness(world: Any, schedules: tuple[ScheduleConfig, ...]) -> list[tu
 
 
 def test_an_action_that_hangs_for_an_hour_leaves_the_lateness_of_others_exactly_as_it_was(
-    tmp_path: Path, schedule: MakeSchedule
+    schedule: MakeSchedule,
 ) -> None:
     fixed = schedule("fija", "*/10 * * * *")
     model = schedule("otra", "*/10 * * * *", **{**MODEL, "kind": "agent_call"}, target_agent="otra")
-    hung = schedule("lenta", "*/10 * * * *", **{**MODEL, "kind": "agent_call"}, target_agent="lenta")
+    hung = schedule(
+        "lenta", "*/10 * * * *", **{**MODEL, "kind": "agent_call"}, target_agent="lenta"
+    )
 
-    def live(name: str, *schedules: ScheduleConfig) -> list[tuple[Any, ...]]:
-        world = World(tmp_path / name)
-        world.folder.mkdir()
-        return trio.run(lateness, world, schedules, clock=MockClock(autojump_threshold=0))
+    def live(*schedules: ScheduleConfig) -> list[tuple[Any, ...]]:
+        with quick_folder() as folder:
+            clock = MockClock(autojump_threshold=0)
+            return trio.run(lateness, World(folder), schedules, clock=clock)
 
-    alone = live("alone", fixed, model)
-    beside = live("beside", fixed, model, slow_for(hung, 3600))
+    alone = live(fixed, model)
+    beside = live(fixed, model, slow_for(hung, 3600))
     assert len(alone) > 30
     assert beside == alone
 

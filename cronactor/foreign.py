@@ -97,7 +97,7 @@ def _matrix_reminder_bot(conn: sqlite3.Connection, zone: str) -> Foreign:
 def _mrb_row(row: Mapping[str, Any], zone: str) -> ForeignRow:
     text, room = _text(row, "text"), _text(row, "room_id")
     base = ForeignRow(
-        key=f"import:matrix-reminder-bot:{room}|{text.upper()}",
+        key=f"import:matrix-reminder-bot:{room}|{text}",
         room=room,
         message=text,
         users=(_text(row, "target_user") or ROOM,),

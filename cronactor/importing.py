@@ -39,9 +39,10 @@ class Imported:
 
 @attrs.frozen
 class Importing:
-    """Takes rows in. `place(room)` says where the reminders of a foreign room go, None: nowhere.
+    """Takes rows in; nobody else may use the store meanwhile.
 
-    `person` turns a foreign user id into one of these rooms. Nobody else may use the store.
+    `place(room)` says where the reminders of a foreign room go, None: nowhere; it may raise
+    Explained. `person` turns a foreign user id into one of these rooms.
     """
 
     store: ReminderStore

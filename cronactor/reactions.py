@@ -62,16 +62,21 @@ class Reactions:
         """Take up what came while nobody looked, then what comes, until cancelled."""
         with self.bus.subscribe(REACTIONS, capacity=16) as news:
             task_status.started()
+            seq = await self._begin()
             while True:
-                await self._catch_up()
+                seq = await self._catch_up(seq)
                 await news.receive()
 
-    async def _catch_up(self) -> None:
+    async def _begin(self) -> int:
+        """Up to where all is taken up. To a store or an inbox that is new nothing is owed."""
         seq = await persist("reactions", self.store.heard, self.health)
-        if seq is None:  # a store without a past: nothing earlier is owed
-            newest = await persist("reactions", self.inbox.newest, self.health)
-            await persist("reactions", partial(self.store.set_heard, newest), self.health)
-            return
+        newest = await persist("reactions", self.inbox.newest, self.health)
+        if seq is not None and seq <= newest:
+            return seq
+        await persist("reactions", partial(self.store.set_heard, newest), self.health)
+        return newest
+
+    async def _catch_up(self, seq: int) -> int:
         while batch := await persist(
             "reactions", partial(self.inbox.reactions, seq, _BATCH), self.health
         ):
@@ -79,6 +84,7 @@ class Reactions:
                 await self._take(event)
             seq = batch[-1][0]
             await persist("reactions", partial(self.store.set_heard, seq), self.health)
+        return seq
 
     async def _take(self, event: RoomEvent) -> None:
         """Follow what is meant. Done twice, after a crash, it is done once."""

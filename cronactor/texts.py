@@ -221,6 +221,10 @@ _TEXTS: dict[str, tuple[str, str]] = {
         "la sala {room!r} no está en supervisor.yaml",
         "the room {room!r} is not in supervisor.yaml",
     ),
+    "import_not_there": (
+        "el agente {agent!r} no está en la sala {room!r}",
+        "the agent {agent!r} is not in the room {room!r}",
+    ),
     "import_no_agent": ("no hay ningún agente {agent!r}", "there is no agent {agent!r}"),
     "import_owned": (
         "hay un supervisor en marcha en este espacio de trabajo; páralo antes",

@@ -74,9 +74,9 @@ class _Places:
             return None
         fit = [id for id in room.participants if id in self.agents]
         able = [id for id in fit if self.agents[id].tools.reminders.enabled]
-        agent = self.agent or next(iter(able or fit), None)
-        if agent is None:
-            return None
+        agent = next(iter(able or fit), None) if self.agent is None else self.agent
+        if agent not in fit:
+            raise Explained("import_not_there", agent=agent or "-", room=room.id)
         return Place(agent, room.id, self.agents[agent].tools.reminders.max_per_room)
 
 

@@ -122,7 +122,8 @@ def respond(request: ModelRequest) -> Reply:
 def _understood(text: str, context: TurnContext) -> Understood:
     speaker, grammar = _speaker(context), _grammar(context)
     understood = understand(text, speaker, grammar)
-    if context.reply_to is None or not isinstance(understood.intent, Unknown):
+    replied = context.reply_to is not None and context.addressed
+    if not replied or not isinstance(understood.intent, Unknown):
         return understood
     time = time_of(core(text, speaker.names), grammar)  # a mere time as the reply to a reminder
     return understood if time is None else attrs.evolve(understood, intent=Snooze(time))

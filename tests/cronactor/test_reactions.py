@@ -159,6 +159,19 @@ async def test_thumbs_from_before_the_store_was_there_are_left_alone(
             assert await world.store.heard() == 251
 
 
+async def test_an_inbox_that_was_begun_anew_is_heard_from_its_start(
+    world: World, autojump_clock: MockClock
+) -> None:
+    async with world, an_inbox(world) as inbox:
+        await world.store.set_heard(10_000)
+        async with world.running(inbox=inbox):
+            await wait_all_tasks_blocked()
+            await world.add("en 5 minutos", origin="$ask")
+            await confirm(world)
+            await react(world, inbox, thumb())
+            assert len(await notices(world)) == 1
+
+
 def test_only_a_persons_thumb_has_a_target() -> None:
     assert thumb_target(thumb("$x")) == "$x"
     assert thumb_target(thumb("$x", kind="message")) is None

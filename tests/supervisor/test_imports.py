@@ -41,8 +41,12 @@ def test_what_cannot_be_done_ends_with_its_own_code(
     assert import_reminders(workspace, other, "#taller", None) == 1
     assert import_reminders(workspace, file, "#nada", None) == 2
     assert import_reminders(workspace, file, "#taller", "nadie") == 2
+    rooms = workspace.supervisor_yaml.read_text()
+    workspace.supervisor_yaml.write_text(rooms.replace("[asistente, devops]", "[asistente]"))
+    assert import_reminders(workspace, file, "#taller", "devops") == 0
+    assert "'devops' no está en la sala '#taller'" in capsys.readouterr().out
     workspace.ensure_private_dirs()
     with Lock(workspace.lock_file):
         assert import_reminders(workspace, file, "#taller", None) == 3
     said = capsys.readouterr()
-    assert said.out == "" and len(said.err.splitlines()) == 4
+    assert said.out == "" and len(said.err.splitlines()) == 1

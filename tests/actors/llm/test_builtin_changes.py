@@ -58,6 +58,7 @@ def test_again_snoozes_what_has_just_fired(text: str, time: str) -> None:
 def test_a_mere_time_counts_only_as_a_reply(text: str) -> None:
     assert reply(text, reply_to="$said").tool == "snooze_reminder"
     assert reply(text).tool is None
+    assert reply(text, reply_to="$said", addressed=False).tool is None
 
 
 def test_small_talk_as_a_reply_moves_nothing() -> None:

@@ -109,18 +109,23 @@ def _prompt(schedule: Schedule, root: Path) -> str:
     action = schedule.config.action
     if action.prompt_template is None:
         return action.prompt or ""
-    inside = root.resolve()
+    shown = action.prompt_template[:128]
     try:
         path = (root / action.prompt_template).resolve()
-        if not path.is_relative_to(inside):
-            raise Failed(f"prompt_template is outside the workspace: {action.prompt_template}")
-        if not path.is_file():  # a pipe would keep everything waiting
-            raise Failed(f"prompt_template cannot be read: {action.prompt_template} is no file")
-        # Read in place: a small local file, and a thread would be idle time to a virtual clock.
-        with path.open("rb") as file:
-            data = file.read(PROMPT_BYTES + 1)
-        if len(data) > PROMPT_BYTES:
-            raise Failed(f"prompt_template is longer than {PROMPT_BYTES} bytes")
-        return data.decode()
+        if not path.is_relative_to(root.resolve()):
+            raise Failed(f"prompt_template is outside the workspace: {shown}")
+        return _text(path)
     except (OSError, ValueError) as error:
-        raise Failed(f"prompt_template cannot be read: {error}") from None
+        why = error.strerror if isinstance(error, OSError) else error
+        raise Failed(f"prompt_template cannot be read: {shown!r}: {why}") from None
+
+
+def _text(path: Path) -> str:
+    """A small text file, read in place: a thread would be idle time to a virtual clock."""
+    if not path.is_file():  # a pipe would keep everything waiting
+        raise ValueError("it is no file")
+    with path.open("rb") as file:
+        data = file.read(PROMPT_BYTES + 1)
+    if len(data) > PROMPT_BYTES:
+        raise ValueError(f"it is longer than {PROMPT_BYTES} bytes")
+    return data.decode()

@@ -19,6 +19,7 @@ from channels.errors import BusError, RemoteError
 from channels.inbox import EventInbox
 from channels.mailbox import Inbox, Message
 from channels.messages import (
+    REACTIONS,
     ControlMessage,
     Deliver,
     Flush,
@@ -231,6 +232,8 @@ class Connection:
         )
         crash_point("connection.after_admit")
         self.bus.publish(ADMITTED, frozenset(event.event_id for event in events))
+        if admitted.reactions:
+            self.bus.publish(REACTIONS, len(admitted.reactions))
         if admitted.expired:
             _log.warning("too_old_to_answer", agent=self.agent, slots=len(admitted.expired))
         for event in events:

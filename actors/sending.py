@@ -14,7 +14,7 @@ from channels.bus import Bus
 from channels.crashpoints import crash_point, declare_crash_points
 from channels.errors import RemoteError
 from channels.mailbox import Message
-from channels.messages import Sent
+from channels.messages import Refused, Sent
 from channels.outbox import Outbox, OutboxRow
 from channels.rooms import Transport, TransportError
 
@@ -23,6 +23,7 @@ __all__ = ["Backoff", "Sender", "settle"]
 declare_crash_points("connection.before_send", "connection.after_send", "connection.after_mark")
 
 SENT_TOPIC: Final = "sent"
+REFUSED_TOPIC: Final = "refused"
 
 _log = structlog.get_logger("actors.connection")
 
@@ -180,6 +181,8 @@ class Sender:
     async def _refused(self, row: OutboxRow, error: TransportError) -> None:
         _log.error("send_refused", agent=self.agent, room=row.room, row=row.id, error=str(error))
         await self.outbox.mark_failed(row.id, str(error))
+        refused = Refused(self.agent, row.room, row.txn_id, str(error))
+        self.bus.publish(REFUSED_TOPIC, refused)
         self._fail(row.id, str(error))
 
     def _reply(self, row_id: int, event_id: str) -> None:

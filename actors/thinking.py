@@ -96,6 +96,7 @@ class Work:
     stamp: Stamp | None
     sender_is_bot: bool = False
     addressed: bool = False
+    reply_to: str | None = None
 
 
 async def think(agent: AgentConfig, services: AgentServices, work: Work) -> str:
@@ -163,6 +164,7 @@ class _Thinking:
             sender_is_bot=work.sender_is_bot,
             addressed=work.addressed,
             display_name=self.agent.display_name,
+            reply_to=work.reply_to,
         )
         return ModelRequest(
             model=self.agent.llm.model or "",
@@ -214,6 +216,7 @@ class _Thinking:
             lane=work.lane,
             stamp=work.stamp,
             agents=services.agents(),
+            reply_to=work.reply_to,
         )
         return await services.toolbox.call(context, call.name, call.arguments)
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import Final
 
 import attrs
+import structlog
 import trio
 
 from actors.conversation import Setting, history_messages, spoken, system_prompt
@@ -21,6 +22,7 @@ from channels.messages import Flush, Task, TurnEnd
 from channels.outbox import OutgoingMessage
 from channels.rooms import text_content
 from config.schema import AgentConfig
+from cronactor.messages import SCHEDULER, ZoneFound, ZoneOf
 
 __all__ = [
     "AgentServices",
@@ -34,6 +36,9 @@ __all__ = [
 declare_crash_points("turn.before_answer", "turn.after_answer", "task.before_end", "task.after_end")
 
 PART_CHARACTERS: Final = 12_000
+ZONE_SECONDS: Final = 2.0
+
+_log = structlog.get_logger("actors.turn")
 
 
 def turn_key(slot_id: int) -> str:
@@ -88,7 +93,7 @@ async def _slot_work(
     history = await services.inbox.history(
         slot.room, before=event.event_id, limit=agent.history_messages
     )
-    zone = services.zones.get(slot.room, services.timezone)
+    zone = await _zone(services, event.sender, slot.room)
     setting = _setting(agent, services, slot.room, zone, event.ts)
     heard = (*history_messages(history, own_user), spoken(event, own_user))
     return Work(
@@ -104,7 +109,24 @@ async def _slot_work(
         stamp=Stamp(agent.id, slot.chain, slot.chain, slot.hop),
         sender_is_bot=event.sender_is_bot,
         addressed=own_user in event.mentions or facts.replies_to in (own_user, agent.id),
+        reply_to=event.reply_to,
     )
+
+
+async def _zone(services: AgentServices, user: str | None, room: str | None) -> str:
+    """The zone that counts for a person in a room; the configured one while no scheduler answers.
+
+    What a reminder means is not settled here: for that the scheduler looks the zone up itself.
+    """
+    configured = services.zones.get(room or "", services.timezone)
+    if SCHEDULER not in services.bus.names():
+        return configured
+    try:
+        found = await services.bus.ask(SCHEDULER, ZoneOf(user, room), timeout=ZONE_SECONDS)
+    except BusError as error:
+        _log.warning("zone_not_known", room=room, error=str(error))
+        return configured
+    return found.zone if isinstance(found, ZoneFound) else configured
 
 
 def _setting(
@@ -153,7 +175,7 @@ async def run_task(agent: AgentConfig, services: AgentServices, task: Task) -> s
 
     A task that has ended before gives its recorded answer again. Raises and cancels like `think`.
     """
-    work = _task_work(agent, services, task)
+    work = await _task_work(agent, services, task)
     text = await think(agent, services, work)
     crash_point("task.before_end")
     await services.journal.end(work.key, text)
@@ -161,8 +183,8 @@ async def run_task(agent: AgentConfig, services: AgentServices, task: Task) -> s
     return "" if is_no_reply(text) else text
 
 
-def _task_work(agent: AgentConfig, services: AgentServices, task: Task) -> Work:
-    zone = services.zones.get(task.room or "", services.timezone)
+async def _task_work(agent: AgentConfig, services: AgentServices, task: Task) -> Work:
+    zone = await _zone(services, task.user, task.room)
     now = services.clock.now()
     setting = _setting(agent, services, None, zone, now)
     return Work(

@@ -109,6 +109,11 @@ def create_events(db: sqlite_utils.Database) -> None:
     )
 
 
+def index_reactions(db: sqlite_utils.Database) -> None:
+    """Migration: reactions are found without reading everything that was said."""
+    db.conn.execute("CREATE INDEX events_reactions ON events(seq) WHERE kind = 'reaction'")
+
+
 def move_cursor(db: sqlite_utils.Database, key: str, cursor: str, now: float) -> None:
     """Remember up to where a connection has heard."""
     db.conn.execute(

@@ -17,6 +17,7 @@ import outcome
 import sqlite_utils
 import trio
 
+from channels.backup import copied_before
 from channels.crashpoints import crash_point, declare_crash_points
 from channels.database_errors import (
     DatabaseClosed,
@@ -40,6 +41,7 @@ __all__ = [
     "DatabaseLocked",
     "DatabaseTooNew",
     "DatabaseUnavailable",
+    "Migrated",
     "Migration",
 ]
 
@@ -61,6 +63,14 @@ class Migration:
     apply: Callable[[sqlite_utils.Database], None]
 
 
+@attrs.frozen
+class Migrated:
+    """The migrations that an opening applied, and the copy that was made before, if any."""
+
+    names: tuple[str, ...] = ()
+    backup: Path | None = None
+
+
 class Database:
     """One SQLite file. Operations run one at a time, in a worker thread, in the order of asking.
 
@@ -68,8 +78,11 @@ class Database:
     comes before an operation has started cancels it; one that has started delivers its result.
     """
 
-    def __init__(self, path: Path, raw: sqlite_utils.Database, threaded: bool) -> None:
+    def __init__(
+        self, path: Path, raw: sqlite_utils.Database, threaded: bool, migrated: Migrated
+    ) -> None:
         self.path = path
+        self.migrated = migrated
         self._raw: sqlite_utils.Database | None = raw
         self._threaded = threaded
         self._limiter = trio.CapacityLimiter(1)
@@ -85,17 +98,19 @@ class Database:
         *,
         threaded: bool = True,
         busy_timeout: float = BUSY_SECONDS,
+        back_up: bool = False,
     ) -> Opening:
         """Open (or create, mode 0600) the file, or `:memory:`, and bring its schema up to date.
 
         `migrations` is everything this version knows of the file, oldest first. `busy_timeout` is
         the longest wait in seconds for another process. `threaded=False` runs operations in the
-        calling thread (for virtual clocks). Await the result, or enter it with `async with` to have
-        it closed.
+        calling thread (for virtual clocks). `back_up`: a file that has data and is about to be
+        migrated is first copied to `FILE.backup-VERSION`. Await the result, or enter it with `async
+        with` to have it closed.
 
         Raises DatabaseTooNew, DatabaseCorrupt, DatabaseLocked, DatabaseFull or DatabaseUnavailable.
         """
-        return Opening(cls, Path(path), tuple(migrations), threaded, busy_timeout)
+        return Opening(cls, Path(path), tuple(migrations), threaded, busy_timeout, back_up)
 
     async def read(self, fn: Job[T]) -> T:
         """Run `fn(db)` on one consistent snapshot, unable to write, and return its result.
@@ -260,6 +275,7 @@ class Opening:
     _migrations: tuple[Migration, ...]
     _threaded: bool
     _busy_timeout: float
+    _back_up: bool = False
     _opened: Database | None = None
 
     def __await__(self) -> Generator[Any, Any, Database]:
@@ -274,17 +290,17 @@ class Opening:
             await self._opened.close()
 
     async def _open(self) -> Database:
-        connect = partial(_connect, self._path, self._migrations, self._busy_timeout)
+        connect = partial(_connect, self._path, self._migrations, self._busy_timeout, self._back_up)
         if self._threaded:
-            raw = await trio.to_thread.run_sync(connect)
+            raw, migrated = await trio.to_thread.run_sync(connect)
         else:
-            raw = connect()
-        return self._cls(self._path, raw, self._threaded)
+            raw, migrated = connect()
+        return self._cls(self._path, raw, self._threaded, migrated)
 
 
 def _connect(
-    path: Path, migrations: tuple[Migration, ...], busy_timeout: float
-) -> sqlite_utils.Database:
+    path: Path, migrations: tuple[Migration, ...], busy_timeout: float, back_up: bool
+) -> tuple[sqlite_utils.Database, Migrated]:
     conn = None
     try:
         if path != MEMORY:
@@ -296,8 +312,9 @@ def _connect(
         _use_write_ahead_log(conn, busy_timeout)
         for pragma in ("synchronous=FULL", "foreign_keys=ON", "temp_store=MEMORY"):
             conn.execute(f"PRAGMA {pragma}")
-        _migrate(path, raw, migrations)
-        return raw
+        known = [migration.name for migration in migrations]
+        copy_to = copied_before(path, conn, known) if back_up else None
+        return raw, Migrated(_migrate(path, raw, migrations), copy_to)
     except BaseException as error:
         if conn is not None:
             conn.close()
@@ -323,7 +340,9 @@ def _use_write_ahead_log(conn: sqlite3.Connection, patience: float) -> None:
             time.sleep(0.01)
 
 
-def _migrate(path: Path, raw: sqlite_utils.Database, migrations: tuple[Migration, ...]) -> None:
+def _migrate(
+    path: Path, raw: sqlite_utils.Database, migrations: tuple[Migration, ...]
+) -> tuple[str, ...]:
     names = [migration.name for migration in migrations]
     if len(set(names)) != len(names):
         raise ValueError(f"{path}: two migrations share a name: {names}")
@@ -340,11 +359,12 @@ def _migrate(path: Path, raw: sqlite_utils.Database, migrations: tuple[Migration
                 f"{path}: written by a newer version (unknown migrations: {', '.join(unknown)}); "
                 "use that version, or another workspace"
             )
-        for migration in migrations:
-            if migration.name not in applied:
-                migration.apply(raw)
-                raw.conn.execute("INSERT INTO migrations(name) VALUES (?)", (migration.name,))
+        pending = [migration for migration in migrations if migration.name not in applied]
+        for migration in pending:
+            migration.apply(raw)
+            raw.conn.execute("INSERT INTO migrations(name) VALUES (?)", (migration.name,))
         raw.conn.execute("COMMIT")
+        return tuple(migration.name for migration in pending)
     except BaseException:
         _rollback(raw.conn)
         raise

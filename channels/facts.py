@@ -12,7 +12,7 @@ from channels.admission import SUSPICION_SECONDS, Known, is_suspect
 from channels.rooms import RoomEvent
 from channels.slots import Slot, SlotFacts
 
-__all__ = ["gather", "get_event", "room_history"]
+__all__ = ["gather", "get_event", "reactions", "room_history"]
 
 HOUR = 3600.0
 # No longer than a suspicion lasts: when one lapses, the count starts afresh.
@@ -41,6 +41,18 @@ def room_history(
         (room, *kinds, until[0] if until else 2**62, limit),
     ).fetchall()
     return tuple(_event(row) for row in reversed(rows))
+
+
+def reactions(
+    db: sqlite_utils.Database, after: int, limit: int
+) -> tuple[tuple[int, RoomEvent], ...]:
+    """Reactions after the position `after`, oldest first, each with its own position."""
+    rows = db.conn.execute(
+        f"SELECT {_EVENT}, seq FROM events WHERE kind = 'reaction' AND seq > ?"
+        " ORDER BY seq LIMIT ?",
+        (after, limit),
+    ).fetchall()
+    return tuple((row[-1], _event(row[:-1])) for row in rows)
 
 
 def gather(db: sqlite_utils.Database, slot: Slot, known: Known, now: float) -> SlotFacts:

@@ -57,6 +57,7 @@ MIGRATIONS = (
     Migration("inbox.001", admission.create_events),
     Migration("inbox.002", slots.create_slots),
     Migration("inbox.003", hops.create_hops),
+    Migration("inbox.004", admission.index_reactions),
 )
 
 Also = Callable[[sqlite_utils.Database], None]
@@ -261,6 +262,18 @@ class EventInbox:
     ) -> tuple[RoomEvent, ...]:
         """The last `limit` events of a room, before the event `before` if given, oldest first."""
         return await self._db.read(lambda db: facts.room_history(db, room, before, limit, kinds))
+
+    async def reactions(self, after: int, limit: int) -> tuple[tuple[int, RoomEvent], ...]:
+        """Reactions admitted after the position `after`, oldest first, each with its own."""
+        return await self._db.read(lambda db: facts.reactions(db, after, limit))
+
+    async def newest(self) -> int:
+        """The position of the latest event admitted; 0 before the first."""
+        return await self._db.read(
+            lambda db: int(
+                db.conn.execute("SELECT coalesce(max(seq), 0) FROM events").fetchone()[0]
+            )
+        )
 
     async def cursor(self, key: str) -> str | None:
         """Up to where a connection has heard; None before its first admission."""

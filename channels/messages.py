@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 import attrs
 
 from channels.chain import Stamp
 
 __all__ = [
+    "REACTIONS",
     "AgentReachable",
     "AgentUnreachable",
     "Agents",
@@ -24,6 +25,7 @@ __all__ = [
     "Membership",
     "Notice",
     "OccurrenceEnded",
+    "Refused",
     "Reload",
     "ReserveHop",
     "RunTurn",
@@ -37,6 +39,10 @@ __all__ = [
     "TurnEnd",
     "TurnEnded",
 ]
+
+
+REACTIONS: Final = "reactions"
+"""The topic on which it is published that reactions were admitted: how many."""
 
 
 class StopReason(enum.Enum):
@@ -204,6 +210,16 @@ class Sent:
     room: str
     txn_id: str
     event_id: str
+
+
+@attrs.frozen
+class Refused:
+    """Published on topic `refused`: a room will not have an outbox row, now or later."""
+
+    agent: str
+    room: str
+    txn_id: str
+    error: str
 
 
 # -- anyone -> connection -------------------------------------------------------------------------

@@ -79,6 +79,7 @@ class RemindersConfig:
     db_path: Line = "data/reminders.db"
     late_one_shots: Literal["deliver", "discard"] = "deliver"
     retention_days: Annotated[int, Between(1, 36500)] = 30
+    prefix: Annotated[str, Matches(r"[^\r\n]{0,20}", "up to 20 characters on one line")] = "⏰"
 
 
 @attrs.frozen
@@ -250,16 +251,37 @@ _USES = {
 
 @attrs.frozen
 class ScheduleConfig:
-    """A cron expression, and what is done in which room when it is due."""
+    """A cron expression or an interval, and what is done in which room when it is due.
+
+    `overlap`: what happens to a time that comes while the last run is still going. `catch_up`: what
+    happens to times that passed while nothing ran; at most `catch_up_limit` of them, none later
+    than `catch_up_window_seconds`. `jitter_seconds`: each time is put off by up to so much.
+    """
 
     name: Name
-    cron: Line
     output_room: RoomId
     action: ActionConfig
+    cron: Line | None = None
+    every: Line | None = None
     timezone: Word | None = None
     enabled: bool = True
-    overlap: Literal["skip"] = "skip"
-    catch_up: Literal["skip"] = "skip"
+    overlap: Literal["skip", "queue_one", "allow"] = "skip"
+    catch_up: Literal["skip", "latest", "all"] = "latest"
+    catch_up_limit: Annotated[int, Between(1, 1000)] = 10
+    catch_up_window_seconds: Annotated[float, Between(0, 31 * DAY)] = 300.0
+    jitter_seconds: Pause = 0.0
+
+    def faults(self) -> Faults:
+        """Yield what no single field shows: it needs exactly one of cron and every."""
+        if self.cron is None and self.every is None:
+            yield ("cron", "every"), 'is missing: write `cron: "0 9 * * 1"` or `every: 2h` here'
+        if self.cron is not None and self.every is not None:
+            yield ("every", "cron"), "is given beside cron: keep one of the two"
+
+    @property
+    def when(self) -> str:
+        """How it recurs, for people: the cron expression, or `every 2h`."""
+        return self.cron if self.cron is not None else f"every {self.every}"
 
 
 @attrs.frozen

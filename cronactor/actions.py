@@ -2,79 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 import attrs
 import structlog
-import trio
 
 from channels.bus import Bus
 from channels.chain import stamped
 from channels.clock import WallClock
 from channels.crashpoints import crash_point, declare_crash_points
-from channels.errors import ActorDied, AskTimeout, BusError, MailboxFull, Stopped, UnknownAddress
-from channels.lanes import lane
-from channels.messages import Flush, OccurrenceEnded, Task, TaskResult
+from channels.errors import MailboxFull
+from channels.messages import Flush, OccurrenceEnded
 from channels.outbox import Outbox, OutgoingMessage
-from cronactor.jobs import Job, Occurrence, Schedule, occurrence_stamp
+from cronactor.asking import Asking
+from cronactor.claims import Claim, Failed, fired
+from cronactor.digest import Late, digest_text
+from cronactor.health import Health
+from cronactor.jobs import occurrence_stamp
 from cronactor.ledger import Ledger, Verdict
-from cronactor.messages import SCHEDULER
-from cronactor.reminder import Reminder, spoken_reminder
+from cronactor.persist import DISK, persist
+from cronactor.reminder import PREFIX, Reminder, spoken_reminder
 
-__all__ = ["Actions", "Claim", "Failed", "is_fixed", "model_window"]
+__all__ = ["Actions"]
 
 log = structlog.get_logger()
 
-declare_crash_points(
-    "scheduler.before_send",
-    "scheduler.after_send",
-    "scheduler.after_record",
-    "scheduler.before_ask",
-    "scheduler.after_ask",
-)
+declare_crash_points("scheduler.before_send", "scheduler.after_send", "scheduler.after_record")
 
 NO_REPLY = "NO_REPLY"
-UNREACHED_SECONDS = 30.0
-"""How long a run waits for an agent that is not there (yet) or has no room for it."""
-MODEL_WINDOW = 300.0
-PROMPT_BYTES = 65536
-_ASKS = 2
-_AGAIN = 1.0
-
-
-class Failed(Exception):
-    """An action that did not do its work; the text is the reason of its outcome."""
-
-
-@attrs.frozen
-class Claim:
-    """A claimed occurrence with the reminder or schedule it belongs to."""
-
-    occurrence: Occurrence
-    job: Job
-
-    @property
-    def id(self) -> str:
-        """`ID@INSTANT`, for logs."""
-        return f"{self.occurrence.schedule_id}@{self.occurrence.scheduled_at}"
-
-
-def is_fixed(job: Job) -> bool:
-    """True when what a job says is known beforehand; False when a model must be asked."""
-    return isinstance(job, Reminder) or job.config.action.kind == "send_message"
-
-
-def model_window(job: Job) -> float:
-    """Seconds after its scheduled instant in which an interrupted model run is made once more."""
-    if isinstance(job, Reminder):
-        return 0.0
-    return max(MODEL_WINDOW, job.config.action.timeout_seconds)
+EVERYBODY = "@room"
+"""Whom a reminder of another bot may address: all who are in the room."""
 
 
 @attrs.define(eq=False)
 class Actions:
-    """Carries out claimed occurrences: the effect, idempotent by its name, then the record."""
+    """Carries out claimed occurrences: the effect, idempotent by its name, then the record.
+
+    What a disk does not take is tried again, under the same names, for as long as it lasts: a model
+    is not asked again because its answer could not be kept.
+    """
 
     ledger: Ledger
     outbox: Outbox
@@ -82,70 +50,121 @@ class Actions:
     clock: WallClock
     workspace_root: Path
     token: int
+    prefix: str = PREFIX
+    health: Health = attrs.field(factory=Health)
+    _asking: Asking = attrs.field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self._asking = Asking(self.ledger, self.bus, self.clock, self.workspace_root, self.token)
 
     async def deliver(self, claims: Sequence[Claim]) -> None:
         """Say what several fixed occurrences have to say: one write, one record.
 
         A cancel in between leaves them claimed; they are said again, under the same names, by
-        whoever recovers them. Raises the DatabaseError family.
+        whoever recovers them. Raises Fenced, and DatabaseError when trying again is of no use.
         """
-        messages, verdicts = [], []
-        for claim in claims:
+        ended: list[tuple[Claim, Verdict]] = []
+        said: dict[tuple[Claim, ...], OutgoingMessage] = {}
+        for group in _together(claims):
+            sound = self._sound(group, ended) if len(group) > 1 else group
             try:
-                messages.append(self._message(claim, self._fixed_text(claim)))
+                if sound:
+                    said[sound] = self._fixed(sound)
             except Exception as error:  # one bad row must not silence the others
-                verdicts.append(_verdict(claim, "failed", f"{type(error).__name__}: {error}"))
-            else:
-                verdicts.append(_verdict(claim, "fired"))
-        await self._send(messages)
-        await self._record(claims, verdicts)
+                ended += [(claim, _broken(claim, error)) for claim in sound]
+        refused = await self._send(list(said.values()))
+        ended += [(claim, _said(claim, group, refused)) for group in said for claim in group]
+        await self._record(ended)
 
     async def ask(self, claim: Claim) -> None:
         """Ask the schedule's agent and say its answer in the output room.
 
-        A cancel leaves the occurrence claimed, to be recovered. Raises the DatabaseError family.
+        A cancel leaves the occurrence claimed, to be recovered. Raises as `deliver` does.
         """
         try:
-            text = await self._answer(claim)
+            text = await self._asking.answer(claim)
         except Failed as error:
-            log.error("schedule_failed", id=claim.id, reason=str(error))
-            await self._record([claim], [_verdict(claim, "failed", str(error))])
+            await self._record([(claim, claim.verdict("failed", str(error)))])
             return
         if text is None:
-            await self._record([claim], [_verdict(claim, "skipped", "there is no bus")])
+            await self._record([(claim, claim.verdict("skipped", "there is no bus"))])
         elif text.strip() in ("", NO_REPLY):
-            await self._record([claim], [_verdict(claim, "fired", "the agent had nothing to say")])
+            await self._record([(claim, fired(claim, "the agent had nothing to say"))])
         else:
-            await self._send([self._message(claim, text)])
-            await self._record([claim], [_verdict(claim, "fired")])
+            group = (claim,)
+            refused = await self._send([self._message(group, text)])
+            await self._record([(claim, _said(claim, group, refused))])
 
     # -- what is said -----------------------------------------------------------------------------
 
-    def _fixed_text(self, claim: Claim) -> str:
-        if isinstance(claim.job, Reminder):
-            late = self.clock.now() - claim.occurrence.scheduled_at
-            return spoken_reminder(claim.job, late)
-        return claim.job.config.action.message or ""
+    def _fixed(self, group: tuple[Claim, ...]) -> OutgoingMessage:
+        """What a group says: several reminders are a list."""
+        job, now = group[0].job, self.clock.now()
+        if len(group) > 1:
+            return self._message(group, digest_text(_late(group), now, self.prefix))
+        if isinstance(job, Reminder):
+            late = now - group[0].occurrence.scheduled_at
+            return self._message(group, spoken_reminder(job, late, self.prefix))
+        return self._message(group, job.config.action.message or "")
 
-    def _message(self, claim: Claim, text: str) -> OutgoingMessage:
-        job, at = claim.job, claim.occurrence.scheduled_at
-        users = [job.user] if isinstance(job, Reminder) else []
-        content = {"msgtype": "m.text", "body": text, "m.mentions": {"user_ids": users}}
+    def _sound(
+        self, group: Iterable[Claim], ended: list[tuple[Claim, Verdict]]
+    ) -> tuple[Claim, ...]:
+        """Those of a group that can be listed; the others have ended."""
+        sound: list[Claim] = []
+        for claim in group:
+            try:
+                digest_text(_late([claim]), self.clock.now(), self.prefix)
+            except Exception as error:
+                ended.append((claim, _broken(claim, error)))
+            else:
+                sound.append(claim)
+        return tuple(sound)
+
+    def _message(self, group: Sequence[Claim], text: str) -> OutgoingMessage:
+        first = group[0]
+        told = [
+            user for claim in group if isinstance(claim.job, Reminder) for user in claim.job.told
+        ]
+        users = [user for user in dict.fromkeys(told) if user != EVERYBODY]
+        mentions = {"user_ids": users, **({"room": True} if EVERYBODY in told else {})}
+        content = {"msgtype": "m.text", "body": text, "m.mentions": mentions}
+        stamp = occurrence_stamp(first.job.agent, first.job.id, first.occurrence.scheduled_at)
         return OutgoingMessage(
-            agent=claim.occurrence.agent,
-            room=claim.occurrence.room,
-            txn_id=claim.occurrence.txn_id,
-            content=stamped(content, occurrence_stamp(job.agent, job.id, at)),
+            agent=first.occurrence.agent,
+            room=first.occurrence.room,
+            txn_id=first.occurrence.txn_id,
+            content=stamped(content, stamp),
         )
 
-    async def _send(self, messages: Sequence[OutgoingMessage]) -> None:
+    async def _send(self, messages: Sequence[OutgoingMessage]) -> dict[str, str]:
+        """Hand messages to the outbox; return why it cannot take some, by transaction id.
+
+        Raises Fenced when another scheduler owns the store now: it says them.
+        """
         if not messages:
-            return
+            return {}
+        await self.ledger.check(self.token)
         crash_point("scheduler.before_send")
-        await self.outbox.put(messages)
+        refused = await self._put(messages)
         crash_point("scheduler.after_send")
         for agent in dict.fromkeys(message.agent for message in messages):
             self.flush(agent)
+        return refused
+
+    async def _put(self, messages: Sequence[OutgoingMessage]) -> dict[str, str]:
+        try:
+            await persist("outbox", partial(self.outbox.put, messages), self.health)
+        except DISK:
+            raise
+        except Exception as error:
+            if len(messages) == 1:
+                return {messages[0].txn_id: f"{type(error).__name__}: {error}"}
+            refused: dict[str, str] = {}
+            for message in messages:
+                refused |= await self._put([message])
+            return refused
+        return {}
 
     def flush(self, agent: str) -> None:
         """Tell a connection that its outbox has news; one that is not there will look itself."""
@@ -157,12 +176,16 @@ class Actions:
         except MailboxFull as error:
             log.debug("flush_not_told", agent=agent, why=str(error))
 
-    async def _record(self, claims: Sequence[Claim], verdicts: Sequence[Verdict]) -> None:
-        recorded = set(await self.ledger.finish(self.token, verdicts, self.clock.now()))
+    # -- what is recorded -------------------------------------------------------------------------
+
+    async def _record(self, ended: Sequence[tuple[Claim, Verdict]]) -> None:
+        verdicts = [verdict for _, verdict in ended]
+        finish = partial(self.ledger.finish, self.token, verdicts, self.clock.now())
+        recorded = set(await persist("ledger", finish, self.health))
         crash_point("scheduler.after_record")
-        for claim, verdict in zip(claims, verdicts, strict=True):
+        for claim, verdict in ended:
             if verdict in recorded:
-                self._log(claim, verdict)
+                self._tell(claim, verdict)
                 self.publish(verdict.schedule_id, verdict.outcome, verdict.reason)
             else:
                 log.warning("outcome_recorded_by_another", id=claim.id)
@@ -172,101 +195,59 @@ class Actions:
         if self.bus is not None:
             self.bus.publish("occurrences", OccurrenceEnded(schedule_id, outcome, reason, count))
 
-    def _log(self, claim: Claim, verdict: Verdict) -> None:
+    def _tell(self, claim: Claim, verdict: Verdict) -> None:
+        """Log an outcome; the failures of a schedule in a row are one error and one recovery."""
         late = round(self.clock.now() - claim.occurrence.scheduled_at, 3)
         kind = "reminder" if isinstance(claim.job, Reminder) else "schedule"
-        facts = {"id": claim.job.id, "room": claim.occurrence.room, "late_s": late}
+        facts = {"room": claim.occurrence.room, "late_s": late}
         if verdict.outcome == "fired":
-            log.info(f"{kind}_fired", **facts)
+            log.info(f"{kind}_fired", id=claim.job.id, **facts)
+            if times := self.health.worked(claim.job.id):
+                log.warning("schedule_recovered", id=claim.job.id, failures=times)
+        elif verdict.outcome == "failed":
+            self.failed(claim.job.id, verdict.reason, kind=kind, **facts)
         else:
-            log.warning(f"{kind}_{verdict.outcome}", reason=verdict.reason, **facts)
+            log.warning(
+                f"{kind}_{verdict.outcome}", id=claim.job.id, reason=verdict.reason, **facts
+            )
         if isinstance(claim.job, Reminder) and claim.job.one_shot:
             log.info("reminder_auto_removed", id=claim.job.id)
 
-    # -- asking a model ---------------------------------------------------------------------------
-
-    async def _answer(self, claim: Claim) -> str | None:
-        """The agent's answer; None when there is no bus to ask it by. Raises Failed."""
-        if self.bus is None:
-            log.warning("schedule_skipped", id=claim.id, reason="there is no bus")
-            return None
-        assert isinstance(claim.job, Schedule)
-        prompt = _prompt(claim.job, self.workspace_root)
-        crash_point("scheduler.before_ask")
-        if not await self.ledger.begun(self.token, claim.occurrence, self.clock.now()):
-            raise Failed("interrupted: another scheduler has taken over")
-        with lane(f"{SCHEDULER}/{claim.occurrence.txn_id}"):
-            text = await self._ask(self.bus, claim, claim.job, prompt)
-        crash_point("scheduler.after_ask")
-        return text
-
-    async def _ask(self, bus: Bus, claim: Claim, schedule: Schedule, prompt: str) -> str:
-        action = schedule.config.action
-        target = action.target_agent or schedule.agent
-        started = trio.current_time()
-        asks = 0
-        while True:
-            left = started + action.timeout_seconds - trio.current_time()
-            task = _task(claim, schedule, prompt, max(left, 0.0))
-            try:
-                asks += 1
-                answer = await bus.ask(target, task, timeout=max(left, 0.0), lane=task.task_id)
-            except AskTimeout:
-                limit = f"{action.timeout_seconds:g}"
-                raise Failed(f"timeout: {target} did not answer within {limit} s") from None
-            except Stopped as error:
-                raise Failed(str(error)) from None
-            except (UnknownAddress, MailboxFull) as error:
-                waited = trio.current_time() - started
-                if waited + _AGAIN > min(UNREACHED_SECONDS, action.timeout_seconds):
-                    raise Failed(str(error)) from None
-                asks -= 1
-                await trio.sleep(_AGAIN)
-            except ActorDied as error:
-                if asks >= _ASKS:
-                    raise Failed(str(error)) from None
-            except BusError as error:
-                raise Failed(str(error)) from None
-            except Exception as error:  # whatever the agent failed the ask with
-                raise Failed(f"{type(error).__name__}: {error}") from None
-            else:
-                if not isinstance(answer, TaskResult):
-                    raise Failed(f"{target} answered with {type(answer).__name__}")
-                return answer.text
+    def failed(self, id: str, reason: str, kind: str = "schedule", **facts: object) -> None:
+        """Log a failure as an error, unless the schedule failed the last time too."""
+        times = self.health.failed(id, reason, self.clock.now())
+        if times == 1:
+            log.error(f"{kind}_failed", id=id, reason=reason, **facts)
+        else:
+            log.info(f"{kind}_failed_again", id=id, reason=reason, times=times, **facts)
 
 
-def _task(claim: Claim, schedule: Schedule, prompt: str, timeout: float) -> Task:
-    at = claim.occurrence.scheduled_at
-    return Task(
-        task_id=claim.occurrence.txn_id,
-        text=prompt,
-        sender=SCHEDULER,
-        room=claim.occurrence.room,
-        stamp=occurrence_stamp(schedule.agent, schedule.id, at),
-        timeout=timeout,
-    )
+def _together(claims: Iterable[Claim]) -> list[tuple[Claim, ...]]:
+    """Claims by the message they are said in; those of a digest in the order of their times."""
+    groups: dict[tuple[str, str, str], list[Claim]] = {}
+    for claim in claims:
+        known = claim.occurrence
+        groups.setdefault((known.agent, known.room, known.txn_id), []).append(claim)
+    return [
+        tuple(sorted(g, key=lambda claim: claim.occurrence.scheduled_at)) for g in groups.values()
+    ]
 
 
-def _verdict(claim: Claim, outcome: str, reason: str = "") -> Verdict:
-    occurrence = claim.occurrence
-    return Verdict(occurrence.schedule_id, occurrence.scheduled_at, outcome, reason)  # type: ignore[arg-type]
+def _late(group: Iterable[Claim]) -> list[Late]:
+    return [
+        Late(claim.job, claim.occurrence.scheduled_at)
+        for claim in group
+        if isinstance(claim.job, Reminder)
+    ]
 
 
-def _prompt(schedule: Schedule, root: Path) -> str:
-    """The prompt of a schedule, read when it runs: a template may be edited at any time."""
-    action = schedule.config.action
-    if action.prompt_template is None:
-        return action.prompt or ""
-    inside = root.resolve()
-    try:
-        path = (root / action.prompt_template).resolve()
-        if not path.is_relative_to(inside):
-            raise Failed(f"prompt_template is outside the workspace: {action.prompt_template}")
-        # Read in place: a small local file, and a thread would be idle time to a virtual clock.
-        with path.open("rb") as file:
-            data = file.read(PROMPT_BYTES + 1)
-        if len(data) > PROMPT_BYTES:
-            raise Failed(f"prompt_template is longer than {PROMPT_BYTES} bytes")
-        return data.decode()
-    except (OSError, ValueError) as error:
-        raise Failed(f"prompt_template cannot be read: {error}") from None
+def _broken(claim: Claim, error: Exception) -> Verdict:
+    return claim.verdict("failed", f"{type(error).__name__}: {error}")
+
+
+def _said(claim: Claim, group: Sequence[Claim], refused: Mapping[str, str]) -> Verdict:
+    why = refused.get(claim.occurrence.txn_id)
+    if why is not None:
+        return claim.verdict("failed", why)
+    others = len(group) - 1
+    return fired(claim, f"said together with {others} more" if others else "")

@@ -16,7 +16,10 @@ _COMPACT = 1024
 
 @attrs.frozen
 class Due(Generic[T]):
-    """An entry that was due and was taken. `ticket` tells this entry from a later one of its id."""
+    """An entry that was due and was taken; `at` is the instant it was scheduled at.
+
+    `ticket` tells this entry from a later one of its id.
+    """
 
     id: str
     at: float
@@ -28,23 +31,30 @@ class Due(Generic[T]):
 class Agenda(Generic[T]):
     """Entries by id, the soonest first. Adding is O(log n), removing O(1).
 
-    `changed` is called whenever something may have become due sooner.
+    `changed` is called whenever something may have become due sooner. `wake(item, at)` tells when
+    an item that is scheduled at `at` is due: not sooner.
     """
 
     changed: Callable[[], None] = lambda: None
+    wake: Callable[[T, float], float] | None = None
     _heap: list[tuple[float, int, str]] = attrs.field(init=False, factory=list)
-    _entries: dict[str, tuple[int, T]] = attrs.field(init=False, factory=dict)
+    _entries: dict[str, tuple[int, T, float | None]] = attrs.field(init=False, factory=dict)
     _ticket: int = attrs.field(init=False, default=0)
 
     def __len__(self) -> int:
         return len(self._entries)
 
-    def __contains__(self, id: str) -> bool:
+    def __contains__(self, id: object) -> bool:
         return id in self._entries
 
     def items(self) -> Iterator[T]:
         """Iterate over what is kept, in no order."""
-        return (item for _, item in list(self._entries.values()))
+        return (item for _, item, _ in list(self._entries.values()))
+
+    def scheduled(self) -> Iterator[tuple[str, float]]:
+        """Iterate over the ids that have a next instant, with that instant, in no order."""
+        entries = list(self._entries.items())
+        return ((id, at) for id, (_, _, at) in entries if at is not None)
 
     def get(self, id: str) -> T | None:
         """Return what is kept under an id."""
@@ -52,11 +62,12 @@ class Agenda(Generic[T]):
         return None if entry is None else entry[1]
 
     def put(self, id: str, at: float | None, item: T) -> None:
-        """Keep `item`, due at the instant `at` (None: never), instead of what had its id."""
+        """Keep `item`, scheduled at `at` (None: never), instead of what had its id."""
         self._ticket += 1
-        self._entries[id] = (self._ticket, item)
+        self._entries[id] = (self._ticket, item, at)
         if at is not None:
-            heapq.heappush(self._heap, (at, self._ticket, id))
+            due = at if self.wake is None else self.wake(item, at)
+            heapq.heappush(self._heap, (due, self._ticket, id))
             self.changed()
 
     def remove(self, id: str) -> T | None:
@@ -77,11 +88,12 @@ class Agenda(Generic[T]):
         """Take up to `limit` entries due at or before `now`. They stay known until rearmed."""
         taken: list[Due[T]] = []
         while len(taken) < limit:
-            at = self.next_due()
-            if at is None or at > now:
+            due = self.next_due()
+            if due is None or due > now:
                 break
             _, ticket, id = heapq.heappop(self._heap)
-            taken.append(Due(id, at, self._entries[id][1], ticket))
+            _, item, at = self._entries[id]
+            taken.append(Due(id, due if at is None else at, item, ticket))
         return taken
 
     def rearm(self, due: Due[T], at: float | None) -> bool:

@@ -11,6 +11,8 @@ import attrs
 
 from channels.chain import OCCURRENCE_PREFIX, Stamp
 from config.schema import ActionConfig, ScheduleConfig
+from cronactor.catchup import REMINDERS, CatchUp
+from cronactor.recurrence import Times, cron_times, every_times, parse_every, put_off
 from cronactor.reminder import Reminder
 
 __all__ = [
@@ -18,10 +20,13 @@ __all__ = [
     "Occurrence",
     "Outcome",
     "Schedule",
+    "catch_up_of",
     "iso",
     "occurrence_job",
     "occurrence_stamp",
     "occurrence_txn",
+    "times_of",
+    "wake_at",
 ]
 
 Outcome = Literal["fired", "skipped", "missed", "failed"]
@@ -31,8 +36,8 @@ Outcome = Literal["fired", "skipped", "missed", "failed"]
 class Schedule:
     """A schedule of an agent: from its config, or added while running (`dynamic`).
 
-    `next_due` is the instant it is due, None while disabled. Two schedules that differ in nothing
-    else are the same schedule.
+    `next_due` is the instant it is due, None while disabled; `anchor` the instant its interval
+    counts from. Two schedules that differ in nothing else are the same schedule.
     """
 
     agent: str
@@ -40,6 +45,7 @@ class Schedule:
     timezone: str
     dynamic: bool = False
     next_due: float | None = attrs.field(default=None, eq=False)
+    anchor: float | None = attrs.field(default=None, eq=False)
 
     @property
     def id(self) -> str:
@@ -47,21 +53,59 @@ class Schedule:
         return f"{self.agent}/{self.config.name}"
 
     def dumped(self) -> str:
-        """Return everything but `next_due` as text; equal schedules give equal text."""
+        """Return everything but what is due as text; equal schedules give equal text."""
         values: dict[str, Any] = attrs.asdict(self)
-        del values["next_due"]
+        del values["next_due"], values["anchor"]
         return json.dumps(values, sort_keys=True)
 
     @classmethod
-    def loaded(cls, text: str, next_due: float | None) -> Schedule:
+    def loaded(cls, text: str, next_due: float | None, anchor: float | None = None) -> Schedule:
         """Read `dumped()` text. Raises ValueError, KeyError or TypeError when it is not one."""
         values = json.loads(text)
         config = dict(values.pop("config"))
         action = ActionConfig(**config.pop("action"))
-        return cls(config=ScheduleConfig(action=action, **config), next_due=next_due, **values)
+        made = ScheduleConfig(action=action, **config)
+        return cls(config=made, next_due=next_due, anchor=anchor, **values)
 
 
 Job = Reminder | Schedule
+
+
+def times_of(job: Job) -> Times | None:
+    """The instants at which a job recurs; None for a one-shot.
+
+    Raises ValueError (Explained too) for one that should never have been kept.
+    """
+    if isinstance(job, Reminder) and job.one_shot:
+        return None
+    cron, every = _recurs(job)
+    if cron is not None:
+        return cron_times(cron, job.timezone)
+    if every is None or job.anchor is None:
+        raise ValueError(f"{job.id} has neither a cron expression nor an interval with an anchor")
+    return every_times(job.anchor, every)
+
+
+def _recurs(job: Job) -> tuple[str | None, float | None]:
+    if isinstance(job, Reminder):
+        return job.cron, job.every
+    text = job.config.every
+    return job.config.cron, None if text is None else parse_every(text)
+
+
+def wake_at(job: Job, at: float) -> float:
+    """When the occurrence `at` is to be run: a schedule's jitter may put it off."""
+    jitter = 0.0 if isinstance(job, Reminder) else job.config.jitter_seconds
+    times = times_of(job) if jitter else None
+    return at if times is None else put_off(job.id, at, jitter, times)
+
+
+def catch_up_of(job: Job) -> CatchUp:
+    """How a recurring job makes up for times that passed while nothing ran."""
+    if isinstance(job, Reminder):
+        return REMINDERS
+    config = job.config
+    return CatchUp(config.catch_up, config.catch_up_window_seconds, config.catch_up_limit)
 
 
 @attrs.frozen

@@ -5,43 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-import attrs
 import sqlite_utils
 
 from channels.database import Database
-from cronactor.catchup import Missed, Plan
-from cronactor.jobs import Job, Occurrence, Outcome, occurrence_txn
-from cronactor.reminder import FAILED, FIRED, MISSED, Reminder
+from cronactor.jobs import Job, Occurrence
+from cronactor.ledger_rows import (
+    COLUMNS,
+    Entry,
+    Fenced,
+    Verdict,
+    check_fence,
+    claim,
+    finish,
+    give_up,
+    insert,
+    occurrence_of,
+)
 
 __all__ = ["Entry", "Fenced", "Ledger", "Verdict"]
-
-_FIELDS = tuple(field.name for field in attrs.fields(Occurrence))
-_COLUMNS = ", ".join(_FIELDS)
-
-
-class Fenced(Exception):
-    """Another scheduler has taken this store over: this one must not fire anything any more."""
-
-
-@attrs.frozen
-class Entry:
-    """Something due and what is planned. `skip` or `fail` is why `plan.fire` must not be run."""
-
-    job: Job
-    due: float
-    plan: Plan
-    skip: str = ""
-    fail: str = ""
-
-
-@attrs.frozen
-class Verdict:
-    """The outcome of one claimed occurrence."""
-
-    schedule_id: str
-    scheduled_at: float
-    outcome: Outcome
-    reason: str = ""
 
 
 class Ledger:
@@ -74,19 +55,18 @@ class Ledger:
         """
 
         def take(db: sqlite_utils.Database) -> tuple[Occurrence, ...]:
-            _check_fence(db, token)
-            found = (_claim(db, token, entry, now) for entry in entries)
-            return tuple(occurrence for occurrence in found if occurrence is not None)
+            check_fence(db, token)
+            return tuple(one for entry in entries for one in claim(db, token, entry, now))
 
         return await self._db.write(take)
 
     async def claim_now(self, token: int, job: Job, now: float) -> Occurrence:
         """Claim an occurrence at `now`, beside the calendar. Raises Fenced."""
-        occurrence = _occurrence(job, now, token, now)
+        occurrence = occurrence_of(job, now, token, now)
 
         def take(db: sqlite_utils.Database) -> Occurrence:
-            _check_fence(db, token)
-            if not _insert(db, occurrence):
+            check_fence(db, token)
+            if not insert(db, occurrence):
                 raise Fenced("this very instant was claimed already")
             return occurrence
 
@@ -108,9 +88,42 @@ class Ledger:
         given = tuple(verdicts)
 
         def record(db: sqlite_utils.Database) -> tuple[Verdict, ...]:
-            return tuple(verdict for verdict in given if _finish(db, token, verdict, now))
+            return tuple(verdict for verdict in given if finish(db, token, verdict, now))
 
         return await self._db.write(record)
+
+    async def check(self, token: int) -> None:
+        """Raise Fenced when another scheduler has taken over since this token was given."""
+        await self._db.read(lambda db: check_fence(db, token))
+
+    async def give_up(self, token: int, entry: Entry, why: str, now: float) -> None:
+        """End a job that cannot even be claimed, with a failed occurrence of it. Raises Fenced."""
+
+        def end(db: sqlite_utils.Database) -> None:
+            check_fence(db, token)
+            give_up(db, token, entry, why, now)
+
+        await self._db.write(end)
+
+    async def set_refused(self, refused: Sequence[tuple[str, str]]) -> tuple[str, ...]:
+        """Note why a room refused a message: pairs (txn id, why); return the ids of its jobs."""
+        sql = "UPDATE occurrences SET reason = ? WHERE txn_id = ? AND event_id IS NULL"
+
+        def update(db: sqlite_utils.Database) -> list[str]:
+            found = []
+            for txn_id, why in refused:
+                db.conn.execute(sql, (why, txn_id))
+                ids = "SELECT schedule_id FROM occurrences WHERE txn_id = ?"
+                found += [row[0] for row in db.conn.execute(ids, (txn_id,))]
+            return found
+
+        return tuple(await self._db.write(update))
+
+    async def newest(self) -> float | None:
+        """Return the latest instant at which anything ended, as the clock showed it."""
+        sql = "SELECT max(finished) FROM occurrences"
+        row = await self._db.read(lambda db: db.conn.execute(sql).fetchone())
+        return None if row[0] is None else float(row[0])
 
     async def unfinished(self) -> tuple[Occurrence, ...]:
         """Return the claims without outcome, oldest first."""
@@ -122,6 +135,11 @@ class Ledger:
         found = await self._select(where, schedule_id, scheduled_at)
         return found[0] if found else None
 
+    async def said(self, event_id: str) -> Occurrence | None:
+        """Return the occurrence whose message became this event."""
+        found = await self._select("event_id = ?", event_id)
+        return found[0] if found else None
+
     async def runs(self, schedule_id: str | None = None, limit: int = 50) -> tuple[Occurrence, ...]:
         """Return the latest occurrences of a schedule or of all, newest first."""
         where = "(? IS NULL OR schedule_id = ?) ORDER BY scheduled_at DESC LIMIT ?"
@@ -130,7 +148,7 @@ class Ledger:
     async def latest(self, ids: Sequence[str]) -> Mapping[str, Occurrence]:
         """Return the latest occurrence of each schedule that has one."""
         sql = (
-            f"SELECT {_COLUMNS} FROM occurrences WHERE schedule_id = ?"
+            f"SELECT {COLUMNS} FROM occurrences WHERE schedule_id = ?"
             " ORDER BY scheduled_at DESC LIMIT 1"
         )
 
@@ -156,106 +174,6 @@ class Ledger:
         await self._db.write(update)
 
     async def _select(self, where: str, *values: object) -> tuple[Occurrence, ...]:
-        sql = f"SELECT {_COLUMNS} FROM occurrences WHERE {where}"
+        sql = f"SELECT {COLUMNS} FROM occurrences WHERE {where}"
         rows = await self._db.read(lambda db: db.conn.execute(sql, values).fetchall())
         return tuple(Occurrence(*row) for row in rows)
-
-
-def _check_fence(db: sqlite_utils.Database, token: int) -> None:
-    if db.conn.execute("SELECT token FROM fence").fetchone()[0] != token:
-        raise Fenced("another scheduler has taken over this reminder store")
-
-
-def _claim(db: sqlite_utils.Database, token: int, entry: Entry, now: float) -> Occurrence | None:
-    job, plan = entry.job, entry.plan
-    if not _still_due(db, job, entry.due):
-        return None
-    if plan.missed is not None:
-        _insert(db, _missed(job, plan.missed, token, now))
-    claimed = None
-    if plan.fire is not None:
-        claimed = _occurrence(job, plan.fire, token, now)
-        if entry.skip or entry.fail:
-            outcome: Outcome = "skipped" if entry.skip else "failed"
-            reason = entry.skip or entry.fail
-            claimed = attrs.evolve(claimed, finished=now, outcome=outcome, reason=reason)
-        if not _insert(db, claimed) or claimed.outcome is not None:
-            claimed = None
-    _move(db, entry, now, pending=claimed is not None)
-    return claimed
-
-
-def _still_due(db: sqlite_utils.Database, job: Job, due: float) -> bool:
-    if isinstance(job, Reminder):
-        sql = "SELECT 1 FROM reminders WHERE id = ? AND next_due = ? AND state = 'active'"
-    else:
-        sql = "SELECT 1 FROM schedules WHERE id = ? AND next_due = ? AND removed_at IS NULL"
-    return db.conn.execute(sql, (job.id, due)).fetchone() is not None
-
-
-def _move(db: sqlite_utils.Database, entry: Entry, now: float, *, pending: bool) -> None:
-    """Set what is due next. A one-shot that is not run, nor will be, ends here."""
-    job, upcoming = entry.job, entry.plan.next_due
-    if not isinstance(job, Reminder):
-        db.conn.execute("UPDATE schedules SET next_due = ? WHERE id = ?", (upcoming, job.id))
-        return
-    db.conn.execute("UPDATE reminders SET next_due = ? WHERE id = ?", (upcoming, job.id))
-    if upcoming is None and not pending:
-        state = FAILED if entry.fail else MISSED
-        sql = "UPDATE reminders SET state = ?, ended_at = ? WHERE id = ?"
-        db.conn.execute(sql, (state, now, job.id))
-
-
-def _occurrence(job: Job, at: float, token: int, now: float) -> Occurrence:
-    room = job.room if isinstance(job, Reminder) else job.config.output_room
-    return Occurrence(
-        schedule_id=job.id,
-        scheduled_at=at,
-        agent=job.agent,
-        room=room,
-        txn_id=occurrence_txn(job.id, at),
-        token=token,
-        claimed_at=now,
-    )
-
-
-def _missed(job: Job, missed: Missed, token: int, now: float) -> Occurrence:
-    reason = missed.reason if missed.counted else f"{missed.reason}; at least {missed.count}"
-    return attrs.evolve(
-        _occurrence(job, missed.first, token, now),
-        finished=now,
-        outcome="missed",
-        reason=reason,
-        last_at=missed.last,
-        count=missed.count,
-    )
-
-
-def _insert(db: sqlite_utils.Database, occurrence: Occurrence) -> bool:
-    marks = ", ".join("?" * len(_FIELDS))
-    sql = f"INSERT OR IGNORE INTO occurrences({_COLUMNS}) VALUES ({marks})"
-    return db.conn.execute(sql, attrs.astuple(occurrence)).rowcount == 1
-
-
-def _finish(db: sqlite_utils.Database, token: int, verdict: Verdict, now: float) -> bool:
-    key = (verdict.schedule_id, verdict.scheduled_at, token)
-    changed = db.conn.execute(
-        "UPDATE occurrences SET outcome = ?, reason = ?, finished = ?,"
-        " started = coalesce(started, claimed_at)"
-        " WHERE schedule_id = ? AND scheduled_at = ? AND token = ? AND outcome IS NULL",
-        (verdict.outcome, verdict.reason, now, *key),
-    )
-    if changed.rowcount != 1:
-        return False
-    if verdict.outcome == "fired":
-        sql = "UPDATE reminders SET fired_at = ? WHERE id = ?"
-        db.conn.execute(sql, (now, verdict.schedule_id))
-    db.conn.execute(
-        "UPDATE reminders SET state = ?, ended_at = ?"
-        " WHERE id = ? AND state = 'active' AND cron IS NULL AND next_due IS NULL",
-        (_ENDS.get(verdict.outcome, FAILED), now, verdict.schedule_id),
-    )
-    return True
-
-
-_ENDS = {"fired": FIRED, "missed": MISSED}

@@ -10,24 +10,9 @@ from decimal import Decimal
 
 import attrs
 
-__all__ = ["CLOCK_UNITS", "DAY_UNITS", "DAY_WORDS", "PARTS", "Words"]
+from cronactor.numerals import ORDINALS, SMALL, SUFFIXES, TENS
 
-_SMALL = {
-    "un": 1, "una": 1, "uno": 1, "dos": 2, "tres": 3, "cuatro": 4, "cinco": 5, "seis": 6,
-    "siete": 7, "ocho": 8, "nueve": 9, "diez": 10, "once": 11, "doce": 12, "trece": 13,
-    "catorce": 14, "quince": 15, "dieciseis": 16, "diecisiete": 17, "dieciocho": 18,
-    "diecinueve": 19, "veinte": 20, "veintiun": 21, "veintiuno": 21, "veintiuna": 21,
-    "veintidos": 22, "veintitres": 23, "veinticuatro": 24, "veinticinco": 25, "veintiseis": 26,
-    "veintisiete": 27, "veintiocho": 28, "veintinueve": 29,
-    "a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7,
-    "eight": 8, "nine": 9, "ten": 10, "eleven": 11, "twelve": 12, "thirteen": 13, "fourteen": 14,
-    "fifteen": 15, "sixteen": 16, "seventeen": 17, "eighteen": 18, "nineteen": 19, "twenty": 20,
-}  # fmt: skip
-_TENS = {
-    "treinta": 30, "cuarenta": 40, "cincuenta": 50, "sesenta": 60, "setenta": 70, "ochenta": 80,
-    "noventa": 90, "twenty": 20, "thirty": 30, "forty": 40, "fifty": 50, "sixty": 60,
-    "seventy": 70, "eighty": 80, "ninety": 90,
-}  # fmt: skip
+__all__ = ["CLOCK_UNITS", "DAY_UNITS", "DAY_WORDS", "MONTHS", "MONTH_UNITS", "WEEKDAYS", "Words"]
 
 CLOCK_UNITS = {
     **dict.fromkeys(("s", "seg", "segundo", "segundos", "sec", "secs", "second", "seconds"), 1),
@@ -39,8 +24,15 @@ CLOCK_UNITS = {
 DAY_UNITS = {
     **dict.fromkeys(("d", "dia", "dias", "day", "days"), 1),
     **dict.fromkeys(("semana", "semanas", "week", "weeks"), 7),
+    **dict.fromkeys(("fortnight", "fortnights"), 14),
 }
 """Units of wall time, in days."""
+
+MONTH_UNITS = {
+    **dict.fromkeys(("mes", "meses", "month", "months"), 1),
+    **dict.fromkeys(("ano", "anos", "year", "years"), 12),
+}
+"""Units of the calendar, in months."""
 
 DAY_WORDS: tuple[tuple[tuple[str, ...], int], ...] = (
     (("the", "day", "after", "tomorrow"), 2),
@@ -48,27 +40,46 @@ DAY_WORDS: tuple[tuple[tuple[str, ...], int], ...] = (
     (("pasado", "manana"), 2),
     (("manana",), 1),
     (("tomorrow",), 1),
+    (("hoy", "mismo"), 0),
     (("hoy",), 0),
     (("today",), 0),
+    (("anteayer",), -2),
+    (("ayer",), -1),
+    (("yesterday",), -1),
 )
 """What names a day, and how many days it is from today."""
 
-PARTS: tuple[tuple[tuple[str, ...], str], ...] = (
-    (("de", "la", "manana"), "morning"),
-    (("de", "la", "madrugada"), "small"),
-    (("de", "la", "tarde"), "afternoon"),
-    (("de", "la", "noche"), "night"),
-    (("del", "mediodia"), "noon"),
-    (("in", "the", "morning"), "morning"),
-    (("in", "the", "afternoon"), "afternoon"),
-    (("in", "the", "evening"), "evening"),
-    (("at", "night"), "night"),
-    (("am",), "am"),
-    (("pm",), "pm"),
+_WEEKDAYS = (
+    "lunes lun monday mon mondays",
+    "martes tuesday tue tues tuesdays",
+    "miercoles mie wednesday wed wednesdays",
+    "jueves jue thursday thu thur thurs thursdays",
+    "viernes vie friday fri fridays",
+    "sabado sab saturday sat sabados saturdays",
+    "domingo dom sunday sun domingos sundays",
 )
-"""What says which half of the day an hour belongs to."""
+WEEKDAYS = {word: index for index, words in enumerate(_WEEKDAYS) for word in words.split()}
+"""The days of the week, Monday 0; `mar` is missing: it may be March."""
 
-_TOKEN = re.compile(r"\d{4}-\d{1,2}-\d{1,2}|\d+:\d+(?::\d+)?|\d+(?:[.,]\d+)?|[a-z]+|\S")
+_MONTHS = (
+    "enero ene january jan",
+    "febrero feb february",
+    "marzo mar march",
+    "abril abr april apr",
+    "mayo may",
+    "junio jun june",
+    "julio jul july",
+    "agosto ago august aug",
+    "septiembre setiembre sep sept set september",
+    "octubre oct october",
+    "noviembre nov november",
+    "diciembre dic december dec",
+)
+MONTHS = {word: index for index, words in enumerate(_MONTHS, 1) for word in words.split()}
+
+_TOKEN = re.compile(
+    r"\d+/\d+(?:/\d+)?|\d+-\d+-\d+|\d+\.\d+\.\d+|\d+:\d+(?::\d+)?|\d+(?:[.,]\d+)?|[a-z]+|\S"
+)
 
 
 @attrs.define
@@ -88,10 +99,14 @@ class Words:
         """True when every word was read."""
         return self.at >= len(self.tokens)
 
+    def since(self, start: int) -> str:
+        """Return what was read since the place `start`."""
+        return " ".join(self.tokens[start : self.at])
+
     def peek(self, ahead: int = 0) -> str | None:
         """Return a word without reading it; None past the end."""
         place = self.at + ahead
-        return self.tokens[place] if place < len(self.tokens) else None
+        return self.tokens[place] if 0 <= place < len(self.tokens) else None
 
     def take(self, *sequence: str) -> bool:
         """Read exactly these words."""
@@ -112,24 +127,58 @@ class Words:
             self.at += 1
         return found
 
+    def one_of(self, table: dict[str, int]) -> int | None:
+        """Read one word of a table and return what it stands for."""
+        value = table.get(self.peek() or "")
+        self.at += value is not None
+        return value
+
     def number(self) -> Decimal | None:
         """Read a number in digits or words (0 to 99); a comma or point is a decimal mark."""
         found = self.match(r"\d{1,9}(?:[.,]\d{1,6})?")
         if found is not None:
             return Decimal(found[0].replace(",", "."))
         word = self.peek() or ""
-        if word in _TENS:
+        if word in TENS:
             self.at += 1
-            return Decimal(_TENS[word] + self._ones())
-        if word in _SMALL:
+            return Decimal(TENS[word] + self._ones())
+        if word in SMALL:
             self.at += 1
-            return Decimal(_SMALL[word])
+            return Decimal(SMALL[word])
+        return None
+
+    def whole(self) -> int | None:
+        """Read a number without a fraction; an article is none."""
+        start = self.at
+        value = None if self.peek() in ("a", "an", "un") else self.number()
+        if value is None or "." in str(value):
+            self.at = start
+            return None
+        return int(value)
+
+    def ordinal(self) -> int | None:
+        """Read `15th`, `1º`, `primero`, `twenty-first`."""
+        start = self.at
+        found = self.match(r"\d{1,2}")
+        if found is not None:
+            self.take(".")
+            if self.match(SUFFIXES):
+                return int(found[0])
+        elif (tens := TENS.get(self.peek() or "")) is not None:
+            self.at += 1
+            self.take("-")
+            ones = self.one_of(ORDINALS)
+            if ones is not None and ones < 10:
+                return tens + ones
+        else:
+            return self.one_of(ORDINALS)
+        self.at = start
         return None
 
     def _ones(self) -> int:
         """Read what follows a ten: `y cinco`, `-five`, `five`; 0 when it is not that."""
         skip = 1 if self.peek() in ("y", "-") else 0
-        value = _SMALL.get(self.peek(skip) or "", 0)
+        value = SMALL.get(self.peek(skip) or "", 0)
         if not 1 <= value <= 9 or self.peek(skip) in ("a", "an"):
             return 0
         self.at += skip + 1

@@ -18,15 +18,26 @@ __all__ = [
     "AddReminder",
     "AddSchedule",
     "DeleteReminder",
+    "FollowReminder",
     "ListReminders",
     "ListRuns",
     "ListSchedules",
+    "PauseReminder",
     "ReminderAdded",
+    "ReminderChanged",
     "RemoveSchedule",
+    "ResumeReminder",
     "RunSchedule",
     "ScheduleSet",
     "ScheduleView",
     "SchedulerRefused",
+    "SetZone",
+    "SnoozeReminder",
+    "UnfollowReminder",
+    "UpdateReminder",
+    "Which",
+    "ZoneFound",
+    "ZoneOf",
 ]
 
 SCHEDULER = "scheduler"
@@ -44,8 +55,9 @@ class AddReminder:
     `when`: a phrase (`mañana a las 9`), a cron expression, or either one already read. A phrase
     counts from `received_at` (seconds since the epoch), when the person's message came in.
     `recurring`: True or False refuses the other kind, None takes what `when` says. An
-    `idempotency_key` seen before creates nothing and gets the first reply again. `timezone` and
-    `locale` default to the workspace's.
+    `idempotency_key` seen before creates nothing and gets the first reply again. `timezone`
+    defaults to the user's (see ZoneOf), `locale` to the workspace's. `origin`: the chain of
+    messages in which it is asked for.
     """
 
     agent: str
@@ -59,6 +71,7 @@ class AddReminder:
     locale: str | None = None
     idempotency_key: str = ""
     max_per_room: int = 50
+    origin: str = ""
 
 
 @attrs.frozen
@@ -86,10 +99,136 @@ class DeleteReminder:
 
 @attrs.frozen
 class ListReminders:
-    """The reply is `tuple[Reminder, ...]`, soonest first: active ones, or `all` that are kept."""
+    """The reply is `tuple[Reminder, ...]`, soonest first: active ones, or `all` that are kept.
+
+    `paused` adds those that are paused.
+    """
 
     room: str | None = None
     all: bool = False
+    paused: bool = False
+
+
+@attrs.frozen
+class Which:
+    """Which reminder of `room` is meant: the one with that `id`, else the one said in `reply_to`.
+
+    `reply_to` is the event of its own message or of its confirmation. `user` is who asks. Without
+    either it is, where that makes sense, the user's own that has just fired.
+    """
+
+    room: str
+    user: str
+    id: str = ""
+    reply_to: str | None = None
+
+
+@attrs.frozen
+class UpdateReminder:
+    """Give a reminder another message, another time, or both; the reply is a ReminderChanged.
+
+    `when` as in AddReminder; a paused reminder goes on by it. For this and all changes below: an
+    `idempotency_key` seen before changes nothing and gets the reminder as it is now.
+    """
+
+    which: Which
+    received_at: float
+    message: str | None = None
+    when: str | When | None = None
+    locale: str | None = None
+    idempotency_key: str = ""
+
+
+@attrs.frozen
+class SnoozeReminder:
+    """Have a reminder speak (again) at `when`; the reply is a ReminderChanged.
+
+    A one-off one is moved, be it over or still to come. A recurring one keeps its times and is said
+    once more: the reply is then a new reminder. `which` may be empty: the one that has just fired.
+    """
+
+    which: Which
+    when: str | When
+    received_at: float
+    locale: str | None = None
+    idempotency_key: str = ""
+    max_per_room: int = 50
+
+
+@attrs.frozen
+class PauseReminder:
+    """Keep a reminder silent until it is resumed; the reply is a ReminderChanged."""
+
+    which: Which
+    locale: str | None = None
+    idempotency_key: str = ""
+
+
+@attrs.frozen
+class ResumeReminder:
+    """Let a paused reminder go on with its next time; the reply is a ReminderChanged."""
+
+    which: Which
+    locale: str | None = None
+    idempotency_key: str = ""
+
+
+@attrs.frozen
+class FollowReminder:
+    """Tell `which.user` too when the reminder speaks; the reply is a ReminderChanged."""
+
+    which: Which
+    locale: str | None = None
+
+
+@attrs.frozen
+class UnfollowReminder:
+    """Tell `which.user` no longer: by that reminder, or by any of the room if `which` is empty.
+
+    The reply is `tuple[Reminder, ...]`, those that the user followed.
+    """
+
+    which: Which
+    locale: str | None = None
+
+
+@attrs.frozen
+class ReminderChanged:
+    """The reminder as it is now, and its next instant said in local time ("" if it has none).
+
+    `note` as in ReminderAdded. `of` is the id of the recurring reminder that is said once more.
+    """
+
+    reminder: Reminder
+    text: str = ""
+    note: str = ""
+    of: str = ""
+
+
+@attrs.frozen
+class ZoneOf:
+    """Which time zone counts for a user in a room; the reply is a ZoneFound."""
+
+    user: str | None = None
+    room: str | None = None
+
+
+@attrs.frozen
+class SetZone:
+    """Set the zone of `user`, or else of `room` (None: forget it); the reply is a ZoneFound."""
+
+    zone: str | None
+    user: str | None = None
+    room: str | None = None
+    locale: str | None = None
+
+
+@attrs.frozen
+class ZoneFound:
+    """An IANA zone, and whose it is: `user`, `room`, `config` (the room's) or `workspace`."""
+
+    zone: str
+    source: str
 
 
 @attrs.frozen

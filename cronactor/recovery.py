@@ -5,8 +5,9 @@ from __future__ import annotations
 import structlog
 
 from channels.outbox import Outbox
-from cronactor.actions import Actions, Claim, is_fixed, model_window
+from cronactor.actions import Actions
 from cronactor.catchup import ONCE_WINDOW
+from cronactor.claims import Claim, is_fixed, model_window
 from cronactor.jobs import Occurrence
 from cronactor.ledger import Verdict
 from cronactor.store import ReminderStore

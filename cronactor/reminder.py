@@ -16,6 +16,8 @@ __all__ = [
     "FAILED",
     "FIRED",
     "MISSED",
+    "PAUSED",
+    "PREFIX",
     "Reminder",
     "ReminderState",
     "checked_message",
@@ -24,8 +26,9 @@ __all__ = [
     "spoken_reminder",
 ]
 
-ReminderState = Literal["active", "fired", "missed", "failed", "deleted"]
+ReminderState = Literal["active", "paused", "fired", "missed", "failed", "deleted"]
 ACTIVE: ReminderState = "active"
+PAUSED: ReminderState = "paused"
 FIRED: ReminderState = "fired"
 MISSED: ReminderState = "missed"
 FAILED: ReminderState = "failed"
@@ -41,9 +44,11 @@ _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
 class Reminder:
     """Something to be said to `user` in `room` by `agent`. Instants are seconds since the epoch.
 
-    `cron` is None for a one-shot; `wall` is the wall time it was asked for (naive ISO), None when
-    it was asked for as elapsed time. `next_due` is None once nothing more is due. `ended_at`: when
-    it left the state active.
+    It recurs by `cron` or `every` so many seconds after `anchor`; a one-shot has neither. `wall` is
+    the wall time it was asked for (naive ISO), None when it was asked for as elapsed time.
+    `next_due` is None once nothing more is due; while it is paused it is what would have been.
+    `ended_at`: when it left the states active and paused. `followers`: the other user ids that are
+    told too, separated by spaces. `origin`: the chain of messages in which it was asked for.
     """
 
     id: str
@@ -61,16 +66,32 @@ class Reminder:
     state: ReminderState = ACTIVE
     idempotency_key: str = ""
     ended_at: float | None = None
+    every: float | None = None
+    anchor: float | None = None
+    followers: str = ""
+    origin: str = ""
 
     @property
     def one_shot(self) -> bool:
         """True when it speaks once and is then done with."""
-        return self.cron is None
+        return self.cron is None and self.every is None
 
     @property
-    def kind(self) -> Literal["once", "cron"]:
+    def kind(self) -> Literal["once", "cron", "every"]:
         """How it recurs, as interfaces name it."""
+        if self.every is not None:
+            return "every"
         return "once" if self.cron is None else "cron"
+
+    @property
+    def told(self) -> tuple[str, ...]:
+        """The user ids that are addressed when it speaks: its user, then who follows it."""
+        return (self.user, *self.followers.split())
+
+    @property
+    def kept(self) -> bool:
+        """True while it may still speak: active, or paused."""
+        return self.state in (ACTIVE, PAUSED)
 
 
 def short_id(key: str, attempt: int = 0) -> str:
@@ -100,15 +121,12 @@ def mention(user: str) -> str:
     return user if user.startswith("@") else f"@{user}"
 
 
-def spoken_reminder(reminder: Reminder, late: float) -> str:
+def spoken_reminder(reminder: Reminder, late: float, prefix: str = PREFIX) -> str:
     """What the reminder says: `⏰ @ana Recordatorio: …`, with how late it is when over a minute."""
+    told = " ".join(map(mention, reminder.told))
     text = say(
-        "reminder",
-        reminder.locale,
-        prefix=PREFIX,
-        mention=mention(reminder.user),
-        text=reminder.message,
-    )
+        "reminder", reminder.locale, prefix=prefix, mention=told, text=reminder.message
+    ).lstrip()
     if late <= LATE_SECONDS:
         return text
     return say("late", reminder.locale, text=text, late=duration(late, reminder.locale))

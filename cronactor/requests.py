@@ -3,42 +3,52 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import islice, pairwise
 from uuid import uuid4
 
 import attrs
 
 from channels.clock import WallClock
 from channels.crashpoints import crash_point, declare_crash_points
+from channels.outbox import Outbox
 from config.schema import ScheduleConfig
 from cronactor.agenda import Agenda
-from cronactor.jobs import Job, Schedule
+from cronactor.changing import Changing
+from cronactor.finding import RoomFull
+from cronactor.jobs import Job, Schedule, times_of
 from cronactor.messages import (
     AddReminder,
     AddSchedule,
     DeleteReminder,
+    FollowReminder,
     ListReminders,
     ListRuns,
     ListSchedules,
+    PauseReminder,
     ReminderAdded,
     RemoveSchedule,
+    ResumeReminder,
     SchedulerRefused,
     ScheduleSet,
     ScheduleView,
+    SetZone,
+    SnoozeReminder,
+    UnfollowReminder,
+    UpdateReminder,
+    ZoneFound,
+    ZoneOf,
 )
-from cronactor.phrases import MAX_YEARS, At, Cron, Every, When, parse
+from cronactor.phrases import At, When
 from cronactor.reminder import Reminder, checked_message, short_id
-from cronactor.schedule import fires, next_fire, parse_cron
-from cronactor.spoken import describe, duration
-from cronactor.store import ReminderStore, RoomFull
+from cronactor.spoken import describe
+from cronactor.store import ReminderStore
 from cronactor.texts import Explained, say
+from cronactor.timing import read, timed
+from cronactor.zonebook import ZoneBook
 from cronactor.zones import get_zone
 
 __all__ = ["Requests"]
 
 declare_crash_points("reminder.before_create", "reminder.after_create")
-
-_COMPARED = 5
 
 
 @attrs.define(eq=False)
@@ -50,11 +60,25 @@ class Requests:
 
     store: ReminderStore
     agenda: Agenda[Job]
+    outbox: Outbox
     clock: WallClock
+    zones: ZoneBook
     timezone: str
     locale: str
     epoch: str
     min_interval: float
+    changing: Changing = attrs.field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self.changing = Changing(
+            self.store,
+            self.agenda,
+            self.outbox,
+            self.clock,
+            self.zones,
+            self.locale,
+            self.min_interval,
+        )
 
     async def answer(self, body: object) -> object:
         """Return the reply to a request.
@@ -63,28 +87,52 @@ class Requests:
         cancel leaves a request done or not done, never half done.
         """
         try:
-            match body:
-                case AddReminder():
-                    return await self._add_reminder(body)
-                case DeleteReminder():
-                    return await self._delete_reminder(body)
-                case ListReminders():
-                    return await self.store.listed(body.room, all=body.all)
-                case ScheduleSet():
-                    return await self._set_schedules(body)
-                case AddSchedule():
-                    return await self._add_schedule(body)
-                case RemoveSchedule():
-                    return await self._remove_schedule(body)
-                case ListSchedules():
-                    return await self._list_schedules(body)
-                case ListRuns():
-                    return await self.store.ledger.runs(body.schedule, body.limit)
-                case _:
-                    raise TypeError(f"the scheduler does not know {type(body).__name__}")
+            return await self._answer(body)
         except Explained as error:
             locale = getattr(body, "locale", None) or self.locale
             raise SchedulerRefused(error.say(locale)) from None
+
+    async def _answer(self, body: object) -> object:
+        match body:
+            case AddReminder():
+                return await self._add_reminder(body)
+            case DeleteReminder():
+                return await self._delete_reminder(body)
+            case ListReminders():
+                return await self.store.listed(body.room, all=body.all, paused=body.paused)
+            case SetZone():
+                return await self._set_zone(body)
+            case ZoneOf():
+                return self.zones.find(body.user, body.room)
+            case ScheduleSet():
+                return await self._set_schedules(body)
+            case AddSchedule():
+                return await self._add_schedule(body)
+            case RemoveSchedule():
+                return await self._remove_schedule(body)
+            case ListSchedules():
+                return await self._list_schedules(body)
+            case ListRuns():
+                return await self.store.ledger.runs(body.schedule, body.limit)
+            case _:
+                return await self._change(body)
+
+    async def _change(self, body: object) -> object:
+        match body:
+            case UpdateReminder():
+                return await self.changing.update(body)
+            case SnoozeReminder():
+                return await self.changing.snooze(body)
+            case PauseReminder():
+                return await self.changing.pause(body)
+            case ResumeReminder():
+                return await self.changing.resume(body)
+            case FollowReminder():
+                return await self.changing.follow(body)
+            case UnfollowReminder():
+                return await self.changing.unfollow(body)
+            case _:
+                raise TypeError(f"the scheduler does not know {type(body).__name__}")
 
     # -- reminders --------------------------------------------------------------------------------
 
@@ -106,14 +154,20 @@ class Requests:
         return self._added(kept, shift)
 
     def _wanted(self, request: AddReminder, key: str, locale: str) -> tuple[Reminder, str]:
-        zone = request.timezone or self.timezone
+        zone = request.timezone or self.zones.find(request.user, request.room).zone
         get_zone(zone)
         message = checked_message(request.message, locale)
-        when = request.when
-        if isinstance(when, str):
-            when = parse(when, request.received_at, zone, locale)
-        self._check_recurring(request, when, locale)
-        due, shift = self._first_due(when, request.received_at, zone, locale)
+        when = read(request.when, request.received_at, zone, locale)
+        _check_recurring(request.recurring, when, locale)
+        now = self.clock.now()
+        timing = timed(
+            when,
+            received_at=request.received_at,
+            now=now,
+            zone=zone,
+            locale=locale,
+            min_interval=self.min_interval,
+        )
         reminder = Reminder(
             id=short_id(key),
             agent=request.agent,
@@ -122,43 +176,12 @@ class Requests:
             message=message,
             timezone=zone,
             locale=locale,
-            created_at=self.clock.now(),
-            next_due=due,
-            cron=when.expr if isinstance(when, Cron) else None,
-            wall=when.wall if isinstance(when, At) else None,
+            created_at=now,
+            next_due=None,
             idempotency_key=key,
+            origin=request.origin,
         )
-        return reminder, shift
-
-    def _check_recurring(self, request: AddReminder, when: When, locale: str) -> None:
-        if request.recurring is True and isinstance(when, At):
-            raise Explained("recurring_once", locale)
-        if request.recurring is False and not isinstance(when, At):
-            raise Explained("once_recurring", locale)
-
-    def _first_due(
-        self, when: When, received_at: float, zone: str, locale: str
-    ) -> tuple[float, str]:
-        match when:
-            case At():
-                if not when.instant > received_at:
-                    raise Explained("due_past", locale)
-                if when.instant > received_at + MAX_YEARS * 366 * 86400:
-                    raise Explained("phrase_far", locale, years=MAX_YEARS)
-                return when.instant, when.shift
-            case Cron():
-                parse_cron(when.expr)
-                self._check_interval(when.expr, zone, locale)
-                return next_fire(when.expr, zone, self.clock.now()), ""
-            case Every():
-                raise Explained("no_interval", locale)
-
-    def _check_interval(self, expr: str, zone: str, locale: str) -> None:
-        instants = islice(fires(expr, zone, self.clock.now()), _COMPARED)
-        least = min(later - sooner for sooner, later in pairwise(instants))
-        if least < self.min_interval:
-            every, minimum = duration(least, locale), duration(self.min_interval, locale)
-            raise Explained("too_often", locale, expr=expr, every=every, minimum=minimum)
+        return timing.of(reminder, zone), timing.shift
 
     def _added(self, reminder: Reminder, shift: str = "") -> ReminderAdded:
         due = reminder.next_due or reminder.fired_at or reminder.created_at
@@ -173,6 +196,13 @@ class Requests:
             raise Explained("no_reminder", request.locale or self.locale, id=request.id[:64])
         self.agenda.remove(request.id)
         return deleted
+
+    async def _set_zone(self, request: SetZone) -> ZoneFound:
+        name, now = request.user or request.room, self.clock.now()
+        if not name:
+            raise Explained("zone_of_whom", request.locale or self.locale)
+        await self.zones.set("user" if request.user else "room", name, request.zone, now)
+        return self.zones.find(request.user, None if request.user else request.room)
 
     # -- schedules --------------------------------------------------------------------------------
 
@@ -200,15 +230,13 @@ class Requests:
 
     def _schedule(self, agent: str, config: ScheduleConfig, *, dynamic: bool = False) -> Schedule:
         """A schedule that starts now: nothing earlier is owed."""
-        zone = config.timezone or self.timezone
-        due = next_fire(config.cron, zone, self.clock.now())
-        return Schedule(
-            agent=agent,
-            config=config,
-            timezone=zone,
-            dynamic=dynamic,
-            next_due=due if config.enabled else None,
-        )
+        zone = config.timezone or self.zones.find(None, config.output_room).zone
+        now = self.clock.now()
+        made = Schedule(agent=agent, config=config, timezone=zone, dynamic=dynamic, anchor=now)
+        times = times_of(made)
+        assert times is not None
+        due = next(times(now))
+        return attrs.evolve(made, next_due=due if config.enabled else None)
 
     def _put(self, schedule: Schedule) -> None:
         """Keep a schedule in the agenda; an equal one is left alone: it may be firing right now."""
@@ -229,3 +257,10 @@ class Requests:
         ]
         last = await self.store.ledger.latest([schedule.id for schedule in found])
         return tuple(ScheduleView(s, s.next_due, last.get(s.id)) for s in found)
+
+
+def _check_recurring(recurring: bool | None, when: When, locale: str) -> None:
+    if recurring is True and isinstance(when, At):
+        raise Explained("recurring_once", locale)
+    if recurring is False and not isinstance(when, At):
+        raise Explained("once_recurring", locale)

@@ -12,8 +12,10 @@ croniter reads and iterates plain local time; everything near a clock change is 
 
 from __future__ import annotations
 
+import contextlib
 import copy
-import re
+import heapq
+from calendar import monthrange
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
@@ -23,74 +25,33 @@ from zoneinfo import ZoneInfo
 import attrs
 from croniter import CroniterBadDateError, CroniterError, croniter
 
+from cronactor.cronfields import ANYTHING, MAX_LENGTH, Values, read_fields
 from cronactor.texts import CronError
 from cronactor.zones import get_zone, next_turn, resolve, wall
 
 __all__ = ["MAX_LENGTH", "CronSpec", "fires", "next_fire", "parse_cron"]
 
-MAX_LENGTH = 128
 _CORRECTION = 3 * 3600
 _MINUTE = timedelta(minutes=1)
 
-_NICKNAMES = {
-    "@yearly": "0 0 1 1 *",
-    "@annually": "0 0 1 1 *",
-    "@monthly": "0 0 1 * *",
-    "@weekly": "0 0 * * 0",
-    "@daily": "0 0 * * *",
-    "@midnight": "0 0 * * *",
-    "@hourly": "0 * * * *",
-}
-_MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
-_DAYS = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"]
 _LONGEST = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 
 
-@attrs.frozen
-class _Field:
-    name: str
-    low: int
-    high: int
-    words: tuple[tuple[str, int], ...] = ()
+@attrs.frozen(eq=False)
+class _Way:
+    """One croniter; of the months with fewer than `days` days it would take the last for `31W`."""
 
-    def number(self, token: str, whole: str) -> int:
-        value = dict(self.words).get(token)
-        if value is None and token.isdigit() and len(token) <= 4:
-            value = int(token)
-        if value is None or not self.low <= value <= self.high:
-            names = f" ({self.words[0][0]}…{self.words[-1][0]})" if self.words else ""
-            raise CronError(
-                "cron_value",
-                field=self.name,
-                token=whole,
-                low=self.low,
-                high=self.high,
-                names=names,
-            )
-        return value
+    prototype: Any
+    days: int
 
-
-_FIELDS = (
-    _Field("minute", 0, 59),
-    _Field("hour", 0, 23),
-    _Field("dom", 1, 31),
-    _Field("month", 1, 12, tuple((name, i + 1) for i, name in enumerate(_MONTHS))),
-    _Field("dow", 0, 7, tuple((name, i) for i, name in enumerate(_DAYS))),
-)
-
-
-@attrs.frozen
-class _Values:
-    """What a field admits: numbers, special forms (`L`, `15W`, `1#2`); if it starts with `*`."""
-
-    numbers: frozenset[int]
-    special: tuple[str, ...]
-    starred: bool
-
-    def text(self, full: int) -> str:
-        if len(self.numbers) >= full:
-            return "*"
-        return ",".join([*map(str, sorted(self.numbers)), *self.special])
+    def walls(self, after: datetime) -> Iterator[datetime]:
+        steps = copy.copy(self.prototype)
+        steps.set_current(after, force=True)
+        with contextlib.suppress(CroniterBadDateError):
+            while True:
+                naive = steps.get_next(datetime)
+                if self.days <= 28 or self.days <= monthrange(naive.year, naive.month)[1]:
+                    yield naive
 
 
 @attrs.frozen(eq=False)
@@ -99,17 +60,16 @@ class CronSpec:
 
     text: str
     fixed: bool
-    _prototype: Any = attrs.field(repr=False)
+    _ways: tuple[_Way, ...] = attrs.field(repr=False)
 
     def walls(self, after: datetime) -> Iterator[datetime]:
         """Yield the matching naive wall times strictly after `after`, in order, for ever."""
-        steps = copy.copy(self._prototype)
-        steps.set_current(after, force=True)
-        while True:
-            try:
-                yield steps.get_next(datetime)
-            except CroniterBadDateError as error:
-                raise CronError("cron_never", expr=self.text) from error
+        last = after
+        for naive in heapq.merge(*(way.walls(after) for way in self._ways)):
+            if naive > last:
+                yield naive
+                last = naive
+        raise CronError("cron_never", expr=self.text)
 
 
 def next_fire(expr: str, zone: str, after: float) -> float:
@@ -135,116 +95,35 @@ def parse_cron(expr: str) -> CronSpec:
 
     Raises CronError, which says what to write instead.
     """
-    fields = _split(expr)
-    values = [_values(field, token) for field, token in zip(_FIELDS, fields, strict=True)]
-    minute, hour, dom, month, dow = values
+    minute, hour, dom, month, dow = read_fields(expr)
     either = not (dom.starred or dow.starred)
     _refuse_impossible(expr, dom, month, either)
     if either and (len(dom.numbers) >= 31 or len(dow.numbers) >= 7):
-        dom = dow = _Values(frozenset(range(32)), (), True)
-    plain = " ".join(
-        v.text(full) for v, full in zip((minute, hour, dom, month, dow), _FULL, strict=True)
-    )
+        dom = dow = ANYTHING
     try:
-        prototype = croniter(plain, datetime(2024, 1, 1), day_or=either)
-        next(CronSpec(expr, True, prototype).walls(datetime(2024, 1, 1)))
+        ways = _compiled((minute, hour, dom, month, dow), either)
+        next(CronSpec(expr, True, ways).walls(_SOME_DAY))
     except CroniterError as error:
         raise CronError("cron_syntax", field="dow" if dow.special else "dom", token=expr) from error
-    return CronSpec(" ".join(expr.split()), not (minute.starred or hour.starred), prototype)
+    return CronSpec(" ".join(expr.split()), not (minute.starred or hour.starred), ways)
+
+
+def _compiled(values: tuple[Values, ...], either: bool) -> tuple[_Way, ...]:
+    """One way; two where a special form is joined by OR, which croniter would join by AND."""
+    minute, hour, dom, month, dow = values
+    if either and (dom.special or dow.special):
+        apart = ((minute, hour, dom, month, ANYTHING), (minute, hour, ANYTHING, month, dow))
+        return tuple(way for each in apart for way in _compiled(each, False))
+    text = " ".join(v.text(full) for v, full in zip(values, _FULL, strict=True))
+    nearest = [int(form[:-1]) for form in dom.special if form != "L"]
+    return (_Way(croniter(text, _SOME_DAY, day_or=either), max(nearest, default=0)),)
 
 
 _FULL = (60, 24, 31, 12, 7)
+_SOME_DAY = datetime(2024, 1, 1)
 
 
-def _split(expr: str) -> list[str]:
-    if len(expr) > MAX_LENGTH:
-        raise CronError("cron_long", n=len(expr), limit=MAX_LENGTH)
-    for char in expr:
-        if not (char == "\t" or (char.isascii() and char.isprintable())):
-            raise CronError("cron_char", char=f"U+{ord(char):04X}")
-    fields = expr.lower().split()
-    if not fields:
-        raise CronError("cron_empty")
-    if fields[0].startswith("@"):
-        if len(fields) > 1 or fields[0] not in _NICKNAMES:
-            raise CronError("cron_nickname", token=expr.strip())
-        fields = _NICKNAMES[fields[0]].split()
-    if len(fields) != 5:
-        raise CronError("cron_fields", n=len(fields))
-    return fields
-
-
-def _values(field: _Field, token: str) -> _Values:
-    numbers: set[int] = set()
-    special: list[str] = []
-    for item in token.split(","):
-        form = _special(field, item)
-        if form is None:
-            numbers.update(_plain(field, item))
-        else:
-            special.append(form)
-    if field.name == "dow":
-        numbers = {value % 7 for value in numbers}
-    if special and (numbers or len(special) > 1):
-        raise CronError("cron_mixed", field=field.name, token=token)
-    return _Values(frozenset(numbers), tuple(special), token.startswith("*"))
-
-
-def _special(field: _Field, item: str) -> str | None:
-    """Translate `L`, `15W` (day of month), `5L`, `L5`, `1#2` (day of week) for croniter."""
-    if field.name == "dom" and item == "l":
-        return "L"
-    if field.name == "dom" and (found := re.fullmatch(r"(\d{1,2})w", item)):
-        return f"{field.number(found[1], item)}W"
-    if field.name == "dow" and (found := re.fullmatch(r"l(\w+)|(\w+)l", item)):
-        day = found[1] or found[2]
-        return f"L{field.number(day, item) % 7}"
-    if field.name == "dow" and (found := re.fullmatch(r"(\w+)#(\d)", item)):
-        if not 1 <= int(found[2]) <= 5:
-            raise CronError("cron_value", field="dow", token=item, low=1, high=5, names=" (#)")
-        return f"{field.number(found[1], item) % 7}#{found[2]}"
-    return None
-
-
-def _plain(field: _Field, item: str) -> range:
-    if item == "?":
-        raise CronError("cron_question", field=field.name)
-    if re.match(r"[rh](\(|/|$)", item):
-        raise CronError("cron_random", field=field.name, token=item)
-    found = re.fullmatch(r"(\*|\w+)(?:-(\w+))?(?:/(\w+))?", item)
-    if found is None or (found[1] == "*" and found[2]):
-        raise CronError("cron_syntax", field=field.name, token=item)
-    low, high = _bounds(field, item, found[1], found[2])
-    if found[3] is None:
-        return range(low, high + 1)
-    if not found[3].isdigit() or len(found[3]) > 4 or int(found[3]) < 1:
-        raise CronError("cron_step", field=field.name, token=item)
-    if found[1] != "*" and found[2] is None:
-        instead = f"`{low}-{_top(field)}/{int(found[3])}`"
-        raise CronError("cron_single_step", field=field.name, token=item, instead=instead)
-    return range(low, high + 1, int(found[3]))
-
-
-def _bounds(field: _Field, item: str, first: str, last: str | None) -> tuple[int, int]:
-    if first == "*":
-        return field.low, _top(field)
-    low = field.number(first, item)
-    high = low if last is None else field.number(last, item)
-    if low > high:
-        instead = f"`{_range(low, _top(field))},{_range(field.low, high)}`"
-        raise CronError("cron_wrapped", field=field.name, token=item, instead=instead)
-    return low, high
-
-
-def _range(low: int, high: int) -> str:
-    return str(low) if low == high else f"{low}-{high}"
-
-
-def _top(field: _Field) -> int:
-    return 6 if field.name == "dow" else field.high
-
-
-def _refuse_impossible(expr: str, dom: _Values, month: _Values, either: bool) -> None:
+def _refuse_impossible(expr: str, dom: Values, month: Values, either: bool) -> None:
     if either or "L" in dom.special:
         return
     days = dom.numbers or {int(form[:-1]) for form in dom.special}

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
+from typing import cast
 from uuid import uuid4
 
 import attrs
@@ -15,20 +16,29 @@ from channels.bus import Bus
 from channels.clock import WallClock
 from channels.crashpoints import crash_point, declare_crash_points
 from channels.errors import RemoteError
+from channels.inbox import EventInbox
 from channels.mailbox import Inbox, Message
-from channels.messages import Sent
 from channels.outbox import Outbox
-from cronactor.actions import Actions, Claim, is_fixed
-from cronactor.agenda import Agenda, Due
-from cronactor.catchup import LateOneShots, Plan, plan_cron, plan_once
-from cronactor.jobs import Job, Schedule
+from cronactor.actions import Actions
+from cronactor.agenda import Agenda
+from cronactor.catchup import LateOneShots
+from cronactor.claims import Claim, is_fixed
+from cronactor.health import Health
+from cronactor.hearing import Hearing
+from cronactor.jobs import Job, Schedule, wake_at
 from cronactor.ledger import Entry
-from cronactor.messages import SCHEDULER, RunSchedule, SchedulerRefused
+from cronactor.messages import SCHEDULER, RunSchedule, SchedulerRefused, ScheduleSet
+from cronactor.overlap import Runs
+from cronactor.persist import BUSY, persist
+from cronactor.planning import Planner, claim_each
+from cronactor.reactions import Reactions
 from cronactor.recovery import reconcile_events, recover
-from cronactor.reminder import Reminder
+from cronactor.reminder import PREFIX, Reminder
 from cronactor.requests import Requests
 from cronactor.store import ReminderStore
 from cronactor.texts import say
+from cronactor.watch import Watch
+from cronactor.zonebook import ZoneBook, no_zone
 
 __all__ = ["SCHEDULER", "Scheduler"]
 
@@ -42,6 +52,8 @@ PROCESS = uuid4().hex
 BATCH = 1000
 _SHORTEST = 0.0005
 _PURGE_EVERY = 3600.0
+_LOOK = 60.0
+_LOOK_AGAIN = 5.0
 
 
 @attrs.define(eq=False, kw_only=True)
@@ -50,7 +62,9 @@ class Scheduler:
 
     `late_one_shots`: what becomes of a one-shot whose time passed while nothing ran. `wake` is the
     longest sleep, in seconds, before the wall clock is read again: it may have jumped. `epoch`
-    names the process; schedules wait for a ScheduleSet of their agent in each new one.
+    names the process; schedules wait for a ScheduleSet of their agent in each new one. `prefix`
+    begins what a reminder says. `room_zone` gives the zone of a room's configuration, if any.
+    `health` outlives it: what status and readiness know of time. With `inbox` it heeds reactions.
 
     Draining: no new claims, running actions finish. A cancel leaves what runs claimed without
     outcome; the next generation recovers it.
@@ -68,21 +82,34 @@ class Scheduler:
     wake: float = 30.0
     min_interval: float = 60.0
     epoch: str = PROCESS
+    prefix: str = PREFIX
+    room_zone: Callable[[str], str | None] = no_zone
+    health: Health = attrs.field(factory=Health)
+    inbox: EventInbox | None = None
     _agenda: Agenda[Job] = attrs.field(init=False)
     _requests: Requests = attrs.field(init=False)
+    _zones: ZoneBook = attrs.field(init=False)
+    _watch: Watch = attrs.field(init=False)
     _actions: Actions = attrs.field(init=False)
+    _runs: Runs = attrs.field(init=False)
+    _planner: Planner = attrs.field(init=False)
     _nursery: trio.Nursery = attrs.field(init=False)
     _changed: trio.Event = attrs.field(init=False, factory=trio.Event)
-    _running: dict[str, int] = attrs.field(init=False, factory=dict)
     _draining: bool = attrs.field(init=False, default=False)
     _purged_at: float = attrs.field(init=False, default=float("-inf"))
 
     def __attrs_post_init__(self) -> None:
-        self._agenda = Agenda(self._poke)
+        self._zones = self.store.zonebook(self.timezone, self.room_zone)
+        self._agenda = Agenda(self._poke, wake_at)
+        self._watch = Watch(
+            self.store, self._agenda, self.clock, self.health, self.epoch, self.timezone
+        )
         self._requests = Requests(
             store=self.store,
             agenda=self._agenda,
+            outbox=self.outbox,
             clock=self.clock,
+            zones=self._zones,
             timezone=self.timezone,
             locale=self.locale,
             epoch=self.epoch,
@@ -104,11 +131,20 @@ class Scheduler:
             clock=self.clock,
             workspace_root=self.workspace_root,
             token=token,
+            prefix=self.prefix,
+            health=self.health,
         )
+        self._runs = Runs(self._actions.ask)
+        self._planner = Planner(self._runs, self.late_one_shots, self.clock.now())
+        await self._zones.load()
         await self._load()
+        await self._watch.recall()
         async with trio.open_nursery() as listening:
+            listening.start_soon(self._look, name="scheduler: look")
             if self.bus is not None:
-                await listening.start(self._note_events, self.bus)
+                hearing = Hearing(self.store.ledger, self.bus, self._actions.failed, self.health)
+                await listening.start(hearing.run)
+                await self._heed_reactions(listening, self.bus)
             async with trio.open_nursery() as self._nursery:
                 self._start(await recover(self.store, self.outbox, self._actions))
                 self._nursery.start_soon(self._keep_time)
@@ -118,6 +154,15 @@ class Scheduler:
                 self._draining = True
                 self._poke()
             listening.cancel_scope.cancel()
+
+    async def _heed_reactions(self, nursery: trio.Nursery, bus: Bus) -> None:
+        if self.inbox is None:
+            return
+        changing, flush = self._requests.changing, self._actions.flush
+        reactions = Reactions(
+            self.inbox, self.store, self.outbox, changing, bus, self.health, flush
+        )
+        await nursery.start(reactions.run, name="scheduler: reactions")
 
     async def _load(self) -> None:
         for reminder in await self.store.load_active():
@@ -130,7 +175,10 @@ class Scheduler:
             if isinstance(message.body, RunSchedule):
                 await self._run_now(message, message.body)
             else:
-                message.reply(await self._requests.answer(message.body))
+                answer = await self._requests.answer(message.body)
+                if isinstance(message.body, ScheduleSet):
+                    await self._recall_failures(cast("tuple[str, ...]", answer))
+                message.reply(answer)
         except SchedulerRefused as refused:
             if not message.fail(refused):
                 log.warning("request_refused", why=str(refused))
@@ -142,7 +190,7 @@ class Scheduler:
         job = self._agenda.get(request.id)
         if not isinstance(job, Schedule):
             raise SchedulerRefused(say("no_schedule", self.locale, id=request.id[:128]))
-        if self._running.get(job.id):
+        if self._runs.busy(job.id) and job.config.overlap != "allow":
             raise SchedulerRefused(say("still_running", self.locale, id=job.id))
         now = self.clock.now()
         claim = Claim(await self.store.ledger.claim_now(self._actions.token, job, now), job)
@@ -152,7 +200,7 @@ class Scheduler:
         if is_fixed(claim.job):
             await self._actions.deliver([claim])
         else:
-            await self._run_model(claim)
+            await self._runs.run(claim)
         at = claim.occurrence.scheduled_at
         message.reply(await self.store.ledger.get(claim.job.id, at))
 
@@ -165,6 +213,7 @@ class Scheduler:
         """Claim what is due, then sleep until something may be: capped, for the clock may jump."""
         while not self._draining:
             self._changed = trio.Event()
+            self._watch.tick()
             await self._fire_due()
             await self._purge()
             upcoming = self._agenda.next_due()
@@ -178,53 +227,23 @@ class Scheduler:
         due = self._agenda.take_due(now, BATCH)
         if not due:
             return
-        entries = [self._entry(each, now) for each in due]
+        entries = self._planner.entries(due, now)
         crash_point("scheduler.before_claim")
-        claimed = await self.store.ledger.claim(self._actions.token, entries, now)
+        claim = partial(claim_each, self.store.ledger, self._actions.token, entries, now)
+        claimed, lost = await persist("claims", claim, self.health, BUSY)
         crash_point("scheduler.after_claim")
+        jobs = {each.id: self._agenda.get(each.id) or each.item for each in due}
         for each, entry in zip(due, entries, strict=True):
-            self._agenda.rearm(each, entry.plan.next_due)
+            self._agenda.rearm(each, None if each.id in lost else entry.plan.next_due)
             self._tell_unfired(entry)
-        jobs = {entry.job.id: entry.job for entry in entries}
         self._start([Claim(occurrence, jobs[occurrence.schedule_id]) for occurrence in claimed])
-
-    def _entry(self, due: Due[Job], now: float) -> Entry:
-        job = due.item
-        try:
-            plan = self._plan(job, due.at, now)
-        except Exception as error:  # a row that should never have been kept: it ends, others go on
-            log.exception("schedule_unusable", id=job.id)
-            return Entry(job, due.at, Plan(due.at, None, None), fail=f"unusable: {error}")
-        if plan.fire is not None and self._running.get(job.id) and isinstance(job, Schedule):
-            return Entry(job, due.at, plan, skip="overlap: the previous run is still going")
-        return Entry(job, due.at, plan)
-
-    def _plan(self, job: Job, due: float, now: float) -> Plan:
-        if isinstance(job, Schedule):
-            return plan_cron(job.config.cron, job.timezone, due, now)
-        if job.cron is None:
-            return plan_once(due, now, self.late_one_shots)
-        return plan_cron(job.cron, job.timezone, due, now)
 
     def _start(self, claims: Sequence[Claim]) -> None:
         """Begin claimed occurrences: fixed ones together, each model run in a task of its own."""
         fixed = [claim for claim in claims if is_fixed(claim.job)]
         if fixed:
             self._nursery.start_soon(self._actions.deliver, fixed, name="scheduler: deliver")
-        for claim in claims:
-            if not is_fixed(claim.job):
-                run = partial(self._run_model, claim)
-                self._nursery.start_soon(run, name=f"scheduler: {claim.id}")
-
-    async def _run_model(self, claim: Claim) -> None:
-        id = claim.job.id
-        self._running[id] = self._running.get(id, 0) + 1
-        try:
-            await self._actions.ask(claim)
-        finally:
-            self._running[id] -= 1
-            if not self._running[id]:
-                del self._running[id]
+        self._runs.begin(self._nursery, (claim for claim in claims if not is_fixed(claim.job)))
 
     # -- housekeeping -----------------------------------------------------------------------------
 
@@ -233,27 +252,24 @@ class Scheduler:
         if abs(now - self._purged_at) < _PURGE_EVERY:
             return
         self._purged_at = now
-        gone = await self.store.purge(now - self.retention_days * 86400)
+        sweep = partial(self.store.purge, now - self.retention_days * 86400)
+        gone = await persist("purge", sweep, self.health)
         if gone:
             log.info("reminders_purged", rows=gone)
         await reconcile_events(self.store, self.outbox)
 
-    async def _note_events(
-        self, bus: Bus, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
-    ) -> None:
-        """Keep the event ids of what was said; many at once in one write."""
-        with bus.subscribe("sent", capacity=4096) as sent:
-            task_status.started()
-            while True:
-                events = [await sent.receive()]
-                while sent.statistics().depth:
-                    events.append(sent.receive_nowait())
-                await self._keep_events(events)
+    async def _look(self) -> None:
+        """Look after the invariant, apart from whoever keeps the time: that one may be stuck."""
+        while True:
+            await trio.sleep(_LOOK_AGAIN if self._watch.suspicious else max(self.wake, _LOOK))
+            await self._watch.look()
 
-    async def _keep_events(self, events: Sequence[Sent]) -> None:
-        pairs = [(sent.event_id, sent.txn_id) for sent in events if sent.txn_id.startswith("occ-")]
-        if pairs:
-            await self.store.ledger.set_events([(txn, event) for event, txn in pairs])
+    async def _recall_failures(self, ids: Sequence[str]) -> None:
+        """Know again what failed the last time: it is not told twice, and its recovery is."""
+        last = await self.store.ledger.latest(ids)
+        for id, run in last.items():
+            if run.outcome == "failed" and id not in self.health.failing:
+                self.health.failed(id, run.reason, run.finished or run.claimed_at)
 
     def _tell_unfired(self, entry: Entry) -> None:
         id, missed = entry.job.id, entry.plan.missed
@@ -261,9 +277,11 @@ class Scheduler:
             log.warning("occurrences_missed", id=id, count=missed.count, reason=missed.reason)
             self._actions.publish(id, "missed", missed.reason, missed.count)
         if entry.skip:
-            log.warning("schedule_skipped", id=id, reason=entry.skip)
-            self._actions.publish(id, "skipped", entry.skip)
+            count = len(entry.plan.fires) - entry.keep
+            log.warning("schedule_skipped", id=id, count=count, reason=entry.skip)
+            self._actions.publish(id, "skipped", entry.skip, count)
         if entry.fail:
+            self._actions.failed(id, entry.fail)
             self._actions.publish(id, "failed", entry.fail)
-        if isinstance(entry.job, Reminder) and entry.plan.fire is None and entry.job.one_shot:
+        if isinstance(entry.job, Reminder) and not entry.plan.fires and entry.job.one_shot:
             log.info("reminder_auto_removed", id=id)

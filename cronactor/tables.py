@@ -49,4 +49,45 @@ _STATEMENTS = (
     "INSERT INTO fence(one, token) VALUES (1, 0)",
 )
 
-MIGRATIONS = (Migration("reminders.001", _create),)
+
+def _add_zones_and_changes(db: sqlite_utils.Database) -> None:
+    for statement in _CHANGES:
+        db.conn.execute(statement)
+
+
+_CHANGES = (
+    "ALTER TABLE reminders ADD COLUMN every REAL",
+    "ALTER TABLE reminders ADD COLUMN anchor REAL",
+    "ALTER TABLE reminders ADD COLUMN followers TEXT NOT NULL DEFAULT ''",
+    "ALTER TABLE reminders ADD COLUMN origin TEXT NOT NULL DEFAULT ''",
+    "CREATE INDEX reminders_fired ON reminders(room, fired_at) WHERE fired_at IS NOT NULL",
+    "CREATE INDEX reminders_origin ON reminders(origin) WHERE origin != ''",
+    "CREATE INDEX occurrences_event ON occurrences(event_id) WHERE event_id IS NOT NULL",
+    """
+    CREATE TABLE zones(
+        kind TEXT NOT NULL CHECK(kind IN ('user', 'room')), name TEXT NOT NULL,
+        zone TEXT NOT NULL, set_at REAL NOT NULL, PRIMARY KEY(kind, name)
+    ) WITHOUT ROWID
+    """,
+    """
+    CREATE TABLE effects(
+        key TEXT PRIMARY KEY, reminder TEXT NOT NULL, done_at REAL NOT NULL
+    ) WITHOUT ROWID
+    """,
+    "CREATE INDEX effects_done ON effects(done_at)",
+    "CREATE TABLE heard(one INTEGER PRIMARY KEY CHECK (one = 1), seq INTEGER NOT NULL)",
+)
+
+_ANCHORS = ("ALTER TABLE schedules ADD COLUMN anchor REAL",)
+
+
+def _add_anchors(db: sqlite_utils.Database) -> None:
+    for statement in _ANCHORS:
+        db.conn.execute(statement)
+
+
+MIGRATIONS = (
+    Migration("reminders.001", _create),
+    Migration("reminders.002", _add_zones_and_changes),
+    Migration("reminders.003", _add_anchors),
+)

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from cronactor.phrase_texts import PHRASES
+
 __all__ = ["CronError", "Explained", "PhraseError", "ZoneError", "say"]
 
 _TEXTS: dict[str, tuple[str, str]] = {
+    **PHRASES,
     # -- zones ------------------------------------------------------------------------------------
     "zone_unknown": (
         "no conozco la zona horaria {name!r}; escribe una de la base IANA, por ejemplo {hint}",
@@ -76,82 +79,13 @@ _TEXTS: dict[str, tuple[str, str]] = {
         "{expr!r} no ocurre nunca: esa fecha no existe; cambie el día del mes o el mes",
         "{expr!r} never happens: that date does not exist; change the day of month or the month",
     ),
-    # -- phrases ----------------------------------------------------------------------------------
-    "phrase_unknown": (
-        "no entiendo {text!r} como momento; escribe por ejemplo `15:00`, `2026-04-10 15:00`, "
-        "`en 30 minutos`, `mañana a las 9` o un cron como `0 9 * * 1`",
-        "cannot read {text!r} as a time; write for example `15:00`, `2026-04-10 15:00`, "
-        "`in 30 minutes`, `tomorrow at 9` or a cron expression like `0 9 * * 1`",
-    ),
-    "phrase_empty": (
-        "falta el momento; escribe por ejemplo `15:00` o `en 30 minutos`",
-        "the time is missing; write for example `15:00` or `in 30 minutes`",
-    ),
-    "phrase_long": (
-        "el momento tiene {n} caracteres y el máximo es {limit}; escribe solo el momento, por "
-        "ejemplo `mañana a las 9`",
-        "the time has {n} characters, the most is {limit}; write only the time, for example "
-        "`tomorrow at 9`",
-    ),
-    "phrase_char": (
-        "el momento contiene el carácter {char}, que no puede estar ahí; escribe por ejemplo "
-        "`mañana a las 9`",
-        "the time contains the character {char}, which cannot be there; write for example "
-        "`tomorrow at 9`",
-    ),
-    "phrase_past": (
-        "{said} ya pasó (ahora es {now}); escribe un momento futuro, por ejemplo {instead}",
-        "{said} has already passed (it is now {now}); write a future time, for example {instead}",
-    ),
-    "phrase_twelve": (
-        "`las 12` puede ser mediodía o medianoche; escribe `12:00` o `00:00` (con el día)",
-        "`12` may be noon or midnight; write `12:00` or `00:00` (with the day)",
-    ),
-    "phrase_hour": (
-        "`las {hour}` puede ser por la mañana o por la noche; escribe {morning} o {evening}",
-        "`{hour}` may be in the morning or in the evening; write {morning} or {evening}",
-    ),
-    "phrase_hours": (
-        "{text!r} puede ser una hora del día o una duración; escribe {clock} o {duration}",
-        "{text!r} may be a time of day or a duration; write {clock} or {duration}",
-    ),
-    "phrase_midnight": (
-        "no está claro a qué día pertenece esa medianoche; escribe la fecha y `00:00`",
-        "it is not clear which day that midnight belongs to; write the date and `00:00`",
-    ),
-    "phrase_part": (
-        "{hour} no encaja con {part!r}; escribe la hora de 0 a 23, por ejemplo `15:00`",
-        "{hour} does not fit {part!r}; write the hour from 0 to 23, for example `15:00`",
-    ),
-    "phrase_impossible": (
-        "{said} no existe; escribe una fecha y una hora del calendario, por ejemplo "
-        "`2026-04-10 15:00`",
-        "{said} does not exist; write a date and time of the calendar, for example "
-        "`2026-04-10 15:00`",
-    ),
-    "phrase_no_time": (
-        "falta la hora; escribe por ejemplo `{text} a las 9:00`",
-        "the time of day is missing; write for example `{text} at 9:00`",
-    ),
-    "phrase_fraction": (
-        "{text!r}: los días y semanas van enteros; escribe por ejemplo {instead}",
-        "{text!r}: days and weeks must be whole; write for example {instead}",
-    ),
-    "phrase_far": (
-        "eso queda a más de {years} años; escribe un momento más cercano",
-        "that is more than {years} years away; write a nearer time",
-    ),
-    "shift_gap": (
-        "esa hora no existe ese día por el cambio de hora: se toma {when}",
-        "that time does not exist on that day because the clocks change: {when} is taken",
-    ),
-    "shift_fold": (
-        "esa hora ocurre dos veces ese día por el cambio de hora: se toma la primera",
-        "that time happens twice on that day because the clocks change: the first one is taken",
-    ),
     # -- reminders --------------------------------------------------------------------------------
     "reminder": ("{prefix} {mention} Recordatorio: {text}", "{prefix} {mention} Reminder: {text}"),
     "late": ("{text} (con {late} de retraso)", "{text} (late by {late})"),
+    "digest": (
+        "{prefix} {n} recordatorios que no se dijeron a su hora:",
+        "{prefix} {n} reminders that were not said on time:",
+    ),
     "today": ("hoy", "today"),
     "tomorrow": ("mañana", "tomorrow"),
     # -- refusals ---------------------------------------------------------------------------------
@@ -181,8 +115,10 @@ _TEXTS: dict[str, tuple[str, str]] = {
         "the message contains a character that cannot be stored; remove it",
     ),
     "recurring_once": (
-        "un recordatorio recurrente necesita un cron; escribe por ejemplo `0 9 * * 1`",
-        "a recurring reminder needs a cron expression; write for example `0 9 * * 1`",
+        "un recordatorio recurrente necesita un cron, y eso es un solo momento; escribe por "
+        "ejemplo el cron `0 9 * * 1`, o `todos los lunes a las 9` como momento",
+        "a recurring reminder needs a cron expression, and that is a single time; write for "
+        "example the cron `0 9 * * 1`, or `every monday at 9am` as time",
     ),
     "once_recurring": (
         "eso se repite y el recordatorio se pidió para una sola vez; escribe un momento, por "
@@ -190,17 +126,139 @@ _TEXTS: dict[str, tuple[str, str]] = {
         "that repeats and the reminder was asked for once; write a time, for example `tomorrow "
         "at 9`, or ask for a recurring one",
     ),
-    "no_interval": (
-        "los intervalos no se admiten; escribe un cron, por ejemplo `0 */2 * * *`",
-        "intervals are not accepted; write a cron expression, for example `0 */2 * * *`",
+    "every_too_often": (
+        "cada {every} es demasiado a menudo; el mínimo es {minimum}: escribe uno más largo",
+        "every {every} is too often; the least is {minimum}: write a longer interval",
     ),
     "no_reminder": (
         "no hay ningún recordatorio activo {id!r} en esta sala; pida la lista para ver los ids",
         "there is no active reminder {id!r} in this room; ask for the list to see the ids",
     ),
+    "which": (
+        "no está claro qué recordatorio es; di su id, o responde al mensaje del recordatorio",
+        "it is not clear which reminder is meant; give its id, or reply to the reminder's message",
+    ),
+    "which_of": (
+        "ese mensaje trata de varios recordatorios ({ids}); di el id de uno",
+        "that message is about several reminders ({ids}); give the id of one",
+    ),
+    "not_a_reminder": (
+        "ese mensaje no es de ningún recordatorio de esta sala; pida la lista y diga el id",
+        "that message belongs to no reminder of this room; ask for the list and give the id",
+    ),
+    "none_fired": (
+        "ningún recordatorio suyo ha sonado aquí en el último día; pida la lista y diga el id",
+        "none of your reminders fired here within the last day; ask for the list and give the id",
+    ),
+    "change_nothing": (
+        "no hay nada que cambiar; dé un mensaje nuevo, un momento nuevo o los dos",
+        "there is nothing to change; give a new message, a new time, or both",
+    ),
+    "snooze_recurring": (
+        "para repetirlo una vez más hace falta un solo momento, por ejemplo `en 10 minutos`",
+        "to say it once more a single time is needed, for example `in 10 minutes`",
+    ),
+    "resume_past": (
+        "la hora de {id!r} ya pasó mientras estaba en pausa; dele un momento nuevo",
+        "the time of {id!r} passed while it was paused; give it a new time",
+    ),
+    "followers_full": (
+        "ese recordatorio ya avisa a {limit} personas más, y ese es el máximo",
+        "that reminder tells {limit} other people already, which is the most",
+    ),
+    "follows_none": (
+        "no hay ningún recordatorio de otra persona del que se le avise en esta sala",
+        "there is no reminder of someone else in this room that you are told of",
+    ),
+    "zone_of_whom": (
+        "falta de quién es la zona horaria: una persona o una sala",
+        "it is missing whose time zone it is: a person's or a room's",
+    ),
+    "follows": (
+        "De acuerdo, {mention}: también te avisaré de «{message}» {when}. [{id}] «Deja de "
+        "avisarme» lo quita.",
+        "All right, {mention}: I will tell you too of “{message}” {when}. [{id}] “Stop telling me” "
+        "undoes it.",
+    ),
+    "follows_past": (
+        "De acuerdo, {mention}: si «{message}» vuelve a sonar, también te avisaré. [{id}]",
+        "All right, {mention}: if “{message}” is said again, I will tell you too. [{id}]",
+    ),
+    # -- imports ----------------------------------------------------------------------------------
+    "import_unknown": (
+        "no es una base de recordatorios que conozca: se leen las de matrix-reminder-bot y las de "
+        "los plugins reminder de maubot (SQLite)",
+        "this is no reminder database that I know: those of matrix-reminder-bot and of maubot's "
+        "reminder plugins are read (SQLite)",
+    ),
+    "import_unreadable": (
+        "la base de datos no se puede leer: {why}",
+        "the database cannot be read: {why}",
+    ),
+    "import_agenda": (
+        "es una entrada de agenda, sin hora",
+        "it is an agenda entry, without a time",
+    ),
+    "import_no_time": ("no tiene hora", "it has no time"),
+    "import_bad_time": ("no entiendo su hora {text!r}", "its time {text!r} cannot be read"),
+    "import_phrase": (
+        "se repite {text!r}, y eso no se entiende",
+        "it repeats {text!r}, which cannot be read",
+    ),
+    "import_both_days": (
+        "{expr!r} pide día del mes y de la semana a la vez, y en cron basta uno de los dos",
+        "{expr!r} wants day of month and day of week at once, and cron takes either",
+    ),
+    "import_weekday": (
+        "no entiendo el día de la semana {days!r}",
+        "the day of week {days!r} cannot be read",
+    ),
+    "import_room": (
+        "la sala {room!r} no está en supervisor.yaml; di con --room a cuál va",
+        "the room {room!r} is not in supervisor.yaml; say with --room where it goes",
+    ),
+    "import_no_room": (
+        "la sala {room!r} no está en supervisor.yaml",
+        "the room {room!r} is not in supervisor.yaml",
+    ),
+    "import_not_there": (
+        "el agente {agent!r} no está en la sala {room!r}",
+        "the agent {agent!r} is not in the room {room!r}",
+    ),
+    "import_no_agent": ("no hay ningún agente {agent!r}", "there is no agent {agent!r}"),
+    "import_owned": (
+        "hay un supervisor en marcha en este espacio de trabajo; páralo antes",
+        "a supervisor is running on this workspace; stop it first",
+    ),
+    "import_taken": (
+        "tomado [{id}] {room} {user} «{message}» — {when}",
+        "taken [{id}] {room} {user} “{message}” — {when}",
+    ),
+    "import_known": (
+        "ya estaba [{id}] {room} {user} «{message}» — {when}",
+        "known already [{id}] {room} {user} “{message}” — {when}",
+    ),
+    "import_left": ("no tomado: «{message}»: {why}", "left out: “{message}”: {why}"),
+    "import_alarm": (
+        "(era una alarma: aquí avisa una sola vez cada vez)",
+        "(it was an alarm: here it speaks only once each time)",
+    ),
+    "import_done": (
+        "{bot}: {taken} tomados, {known} ya estaban, {left} no tomados",
+        "{bot}: {taken} taken, {known} known already, {left} left out",
+    ),
+    "import_nobody": ("no avisa a nadie", "it tells nobody"),
     "still_running": (
         "{id!r} se está ejecutando ahora mismo; espera a que termine",
         "{id!r} is running right now; wait until it ends",
+    ),
+    "every_syntax": (
+        "no entiendo el intervalo {text!r}; escribe por ejemplo `90s`, `30m`, `2h` o `1h30m`",
+        "cannot read the interval {text!r}; write for example `90s`, `30m`, `2h` or `1h30m`",
+    ),
+    "every_range": (
+        "el intervalo {text!r} no vale; escribe uno de 1 segundo a 366 días, por ejemplo `2h`",
+        "the interval {text!r} does not fit; write one from 1 second to 366 days, such as `2h`",
     ),
     "no_schedule": (
         "no hay ninguna tarea programada {id!r}; pida la lista para ver los nombres",

@@ -15,7 +15,7 @@ from supervisor.signals import release
 __all__ = ["BAD_USAGE", "run_commands"]
 
 BAD_USAGE = 2
-COMMANDS = ("run", "init", "check")
+COMMANDS = ("run", "init", "check", "import-reminders")
 
 WORKSPACE = click.option(
     "--workspace",
@@ -74,6 +74,27 @@ def check_command(directory: Path | None, workspace: Path | None) -> int:
         return BAD_USAGE
     click.echo(f"{place.shown(place.root)}: {len(plan.agents)} agents, no problem found")
     return 0
+
+
+@cli.command(
+    "import-reminders",
+    help="Take in the reminders of matrix-reminder-bot or maubot from their SQLite FILE, while no "
+    "supervisor runs. Doing it twice changes nothing.",
+)
+@click.argument("file", type=click.Path(path_type=Path, exists=True, dir_okay=False))
+@click.option("--room", help="The room that takes all of them [default: their own].")
+@click.option("--agent", help="Who says them [default: the room's first agent with reminders].")
+@WORKSPACE
+def import_command(file: Path, room: str | None, agent: str | None, workspace: Path | None) -> int:
+    """Take in another bot's reminders; say of each what became of it."""
+    release()
+    from supervisor.imports import import_reminders
+
+    place = default_workspace(workspace)
+    if not place.supervisor_yaml.exists():
+        click.echo(f"error: no workspace is in {place.shown(place.root)}", err=True)
+        return BAD_USAGE
+    return import_reminders(place, file, room, agent)
 
 
 def print_problems(problems: Sequence[object]) -> None:

@@ -201,6 +201,10 @@ class Fleet:
             zones={room.id: room.timezone for room in self.config.rooms if room.timezone},
         )
 
+    def room_zone(self, room: str) -> str | None:
+        """Return the zone of a room's configuration, if it has one."""
+        return next((one.timezone for one in self.config.rooms if one.id == room), None)
+
     # -- names -------------------------------------------------------------------------------------
 
     def user_ids(self) -> Mapping[str, str]:

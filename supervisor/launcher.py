@@ -142,6 +142,10 @@ def _scheduler(fleet: Fleet) -> Actor:
         locale=config.locale,
         late_one_shots=config.reminders.late_one_shots,
         retention_days=config.reminders.retention_days,
+        health=services.health,
+        prefix=config.reminders.prefix,
+        room_zone=fleet.room_zone,
+        inbox=services.inbox,
     )
 
 

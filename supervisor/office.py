@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import attrs
@@ -15,17 +15,7 @@ from channels.errors import AskTimeout, BusError
 from channels.lanes import lane as as_lane
 from channels.messages import CellState, Reload
 from config.schema import SupervisorConfig
-from cronactor.jobs import Occurrence
-from cronactor.messages import (
-    SCHEDULER,
-    ListReminders,
-    ListRuns,
-    ListSchedules,
-    RunSchedule,
-    SchedulerRefused,
-    ScheduleView,
-)
-from cronactor.reminder import Reminder
+from cronactor.messages import SCHEDULER, SchedulerRefused
 from supervisor.cell import CellInfo
 from supervisor.desk.office import (
     About,
@@ -46,6 +36,7 @@ from supervisor.desk.office import (
     Supervised,
     TurnInfo,
     Why,
+    ZoneShown,
 )
 from supervisor.fleet import LOOP, Fleet, Member
 from supervisor.happenings import BACKLOG, happenings
@@ -55,7 +46,7 @@ from supervisor.reload import UnknownAgents
 from supervisor.rooms_desk import RoomsDesk
 from supervisor.supervised import supervised
 from supervisor.supervisor import Supervisor
-from supervisor.timetable import cron_info, one_schedule, reminder_info, run_info
+from supervisor.time_desk import TimeDesk
 from supervisor.warden import ADDRESS as WARDEN
 from supervisor.warden import StartAgent, StopAgent
 from supervisor.zoned import local_time
@@ -63,7 +54,6 @@ from supervisor.zoned import local_time
 __all__ = ["House"]
 
 REQUEST_SECONDS = 10.0
-RUN_SECONDS = 600.0
 SWAP_SECONDS = 900.0  # a turn that asked for its own reload may run for long first
 INFRASTRUCTURE = ("scheduler", "orchestrator", "supervisor", "agents")
 
@@ -100,13 +90,14 @@ class House:
         return sorted(self.fleet.members)
 
     def ready(self) -> Readiness:
-        """Return whether the infrastructure runs and every agent has been tried."""
+        """Return whether the infrastructure runs, agents have been tried, nothing is overdue."""
         if self.root is None:
             return Readiness(False, ("root",))
         tree = self.root.tree()
         states = {child.name: child.state for child in tree.children}
         waiting = [name for name in INFRASTRUCTURE if states.get(name) is not CellState.RUNNING]
-        return Readiness(not waiting, tuple(waiting))
+        late = [f"overdue: {id}" for id in self.fleet.services.health.overdue]
+        return Readiness(not waiting and not late, (*waiting, *late))
 
     async def status(self) -> Status:
         """Return the state of every agent."""
@@ -121,8 +112,9 @@ class House:
     def _problems(self) -> tuple[str, ...]:
         letters = self._bus.dead_letters()
         found = [f"{count} dead letters: {why}" for why, count in sorted(letters.by_reason.items())]
-        waiting = self.ready().waiting
-        return (*(f"{name} is not running" for name in waiting), *found)
+        waiting = [name for name in self.ready().waiting if name in (*INFRASTRUCTURE, "root")]
+        time = self.fleet.services.health.problems()
+        return (*(f"{name} is not running" for name in waiting), *time, *found)
 
     def _agent(self, member: Member) -> AgentInfo:
         loop, cell = self.fleet.loop(member), member.cell(LOOP)
@@ -226,34 +218,33 @@ class House:
 
     # -- time --------------------------------------------------------------------------------------
 
+    def _time(self) -> TimeDesk:
+        ask = partial(self._ask, SCHEDULER)
+        return TimeDesk(ask, self.fleet.services.rooms, self._config.timezone)
+
     async def reminders(self, room: str | None, all: bool) -> Sequence[ReminderInfo]:
-        """Return pending reminders of one room or of every room; `all` adds the past ones."""
-        if room is not None:
-            known = {r.alias: r.id for r in await self.fleet.services.rooms.rooms() if r.alias}
-            room = known.get(room, room)
-        found: tuple[Reminder, ...] = await self._ask(SCHEDULER, ListReminders(room, all))
-        return [reminder_info(reminder) for reminder in found]
+        """Return active and paused reminders of one room or of every room; `all` adds past ones."""
+        return await self._time().reminders(room, all)
 
     async def cron_list(self) -> Sequence[CronInfo]:
         """Return every schedule of the agents' configurations."""
-        views: tuple[ScheduleView, ...] = await self._ask(SCHEDULER, ListSchedules())
-        return [cron_info(view) for view in views]
+        return await self._time().schedules()
 
     async def cron_runs(self, schedule: str | None) -> Sequence[CronRun]:
         """Return the ledger, newest first, of one schedule (`[AGENT/]NAME`) or of all."""
-        views: tuple[ScheduleView, ...] = await self._ask(SCHEDULER, ListSchedules())
-        zones = {view.schedule.id: view.schedule.timezone for view in views}
-        if schedule is not None:
-            schedule = one_schedule(schedule, sorted(zones))
-        runs: tuple[Occurrence, ...] = await self._ask(SCHEDULER, ListRuns(schedule))
-        return [run_info(run, zones.get(run.schedule_id, self._config.timezone)) for run in runs]
+        return await self._time().runs(schedule)
 
     async def cron_run(self, schedule: str) -> CronRun:
         """Run a schedule now, beside its calendar; return its record once the run has ended."""
-        views: tuple[ScheduleView, ...] = await self._ask(SCHEDULER, ListSchedules())
-        zones = {view.schedule.id: view.schedule.timezone for view in views}
-        id = one_schedule(schedule, sorted(zones))
-        return run_info(await self._ask(SCHEDULER, RunSchedule(id), RUN_SECONDS), zones[id])
+        return await self._time().run(schedule)
+
+    async def timezone(self, user: str | None, room: str | None) -> ZoneShown:
+        """Return the zone that counts for a user, in a room or anywhere, or for a room."""
+        return await self._time().zone(user, room)
+
+    async def set_timezone(self, user: str | None, room: str | None, zone: str | None) -> ZoneShown:
+        """Set the zone of a user or else of a room; None forgets it."""
+        return await self._time().set_zone(user, room, zone)
 
     async def _ask(self, to: str, body: object, timeout: float = REQUEST_SECONDS) -> Any:
         try:

@@ -21,7 +21,8 @@ from channels.outbox import MIGRATIONS as OUTBOX
 from channels.outbox import Outbox
 from config.schema import RoomConfig, SupervisorConfig
 from config.workspace import Workspace
-from cronactor.store import MIGRATIONS as REMINDERS
+from cronactor.health import Health
+from cronactor.opening import open_store
 from cronactor.store import ReminderStore
 from supervisor.metrics import Metrics
 
@@ -43,6 +44,7 @@ class Services:
     rooms: LocalRooms
     reminders: ReminderStore
     metrics: Metrics
+    health: Health = attrs.field(factory=Health)
     random: Random = attrs.field(factory=Random)
 
 
@@ -64,9 +66,9 @@ async def open_services(
         state = await stack.enter_async_context(
             Database.open(workspace.state_db, STATE_MIGRATIONS, threaded=threaded)
         )
-        time = await stack.enter_async_context(
-            Database.open(workspace.reminders_db(config), REMINDERS, threaded=threaded)
-        )
+        health = Health()
+        reminders = await open_store(workspace.reminders_db(config), health, now, threaded=threaded)
+        stack.push_async_callback(reminders.close)
         bus = await stack.enter_async_context(Bus.open(now))
         yield Services(
             workspace=workspace,
@@ -76,7 +78,8 @@ async def open_services(
             outbox=Outbox(state, now),
             journal=Journal(state, now),
             rooms=LocalRooms(state, now, bus),
-            reminders=ReminderStore(time),
+            reminders=reminders,
+            health=health,
             metrics=Metrics(),
         )
 

@@ -7,7 +7,7 @@ from datetime import datetime
 
 from cronactor.jobs import Occurrence
 from cronactor.messages import ScheduleView
-from cronactor.reminder import Reminder
+from cronactor.reminder import PAUSED, Reminder
 from supervisor.desk.office import CronInfo, CronRun, LastRun, NamedError, ReminderInfo
 from supervisor.zoned import local_time
 
@@ -16,7 +16,7 @@ __all__ = ["cron_info", "one_schedule", "reminder_info", "run_info"]
 
 def reminder_info(reminder: Reminder) -> ReminderInfo:
     """Return a reminder as people see it, in its own zone."""
-    due = reminder.next_due
+    due = reminder.next_due if reminder.state != PAUSED else None
     return ReminderInfo(
         id=reminder.id,
         room=reminder.room,
@@ -36,7 +36,7 @@ def cron_info(view: ScheduleView) -> CronInfo:
     zone = schedule.timezone
     return CronInfo(
         id=schedule.id,
-        cron=schedule.config.cron,
+        cron=schedule.config.when,
         timezone=zone,
         next=local_time(view.next_due, zone) if view.next_due is not None else None,
         last=LastRun(local_time(last.scheduled_at, zone), last.outcome) if last else None,
@@ -55,8 +55,17 @@ def run_info(run: Occurrence, zone: str) -> CronRun:
         started=when(run.started),
         finished=when(run.finished),
         outcome=run.outcome,
-        reason=run.reason or None,
+        reason=_reason(run, zone) or None,
         event_id=run.event_id,
+    )
+
+
+def _reason(run: Occurrence, zone: str) -> str:
+    """Why it ended so; of a run of missed ones also how many, until when."""
+    if run.last_at is None or run.count < 2:
+        return run.reason
+    return (
+        f"{run.reason}; {run.count} times, the last {local_time(run.last_at, zone):%Y-%m-%d %H:%M}"
     )
 
 

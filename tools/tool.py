@@ -80,6 +80,7 @@ class ToolContext:
     name. `locale`: "es" or "en". `idempotency_key`: the same for each repetition of this call, and
     for no other. `agents`: the agents that may be asked, id to description. `lane`: the bus lane of
     the turn. `room` is None outside rooms (a delegated task), `user` is whom the answer is for.
+    `reply_to` is the event that the message replies to.
     """
 
     agent: str
@@ -95,6 +96,7 @@ class ToolContext:
     lane: str
     stamp: Stamp | None = None
     agents: Mapping[str, str] = attrs.field(factory=dict)
+    reply_to: str | None = None
 
 
 @attrs.frozen(eq=False, slots=False)

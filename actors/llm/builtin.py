@@ -17,8 +17,10 @@ from typing import Any
 import attrs
 import trio
 
+from actors.llm.changes import time_of
 from actors.llm.intents import (
     AskAgent,
+    Change,
     Delete,
     DeleteAll,
     Farewell,
@@ -29,6 +31,8 @@ from actors.llm.intents import (
     ListReminders,
     NeedCron,
     Remind,
+    SetZone,
+    Snooze,
     Speaker,
     TellTime,
     Thanks,
@@ -50,7 +54,7 @@ from actors.llm.protocol import (
 from actors.llm.sayings import abilities, introduction, say, unclear
 from actors.llm.splitting import Unclear
 from actors.llm.understanding import understand
-from actors.llm.utterance import fold
+from actors.llm.utterance import core, fold
 from cronactor.phrases import PhraseError, parse
 from cronactor.texts import ZoneError
 
@@ -108,11 +112,21 @@ def respond(request: ModelRequest) -> Reply:
     if message is None:
         return Reply(NO_REPLY)
     context = request.context
-    understood = understand(message.content, _speaker(context), _grammar(context))
+    understood = _understood(message.content, context)
     if context.sender_is_bot and not _worth_answering(context, understood.intent):
         return Reply(NO_REPLY)
     round_ = _Round(request, understood)
     return round_.after_tools() if _rounds(request) else round_.first()
+
+
+def _understood(text: str, context: TurnContext) -> Understood:
+    speaker, grammar = _speaker(context), _grammar(context)
+    understood = understand(text, speaker, grammar)
+    replied = context.reply_to is not None and context.addressed
+    if not replied or not isinstance(understood.intent, Unknown):
+        return understood
+    time = time_of(core(text, speaker.names), grammar)  # a mere time as the reply to a reminder
+    return understood if time is None else attrs.evolve(understood, intent=Snooze(time))
 
 
 def _worth_answering(context: TurnContext, intent: Intent) -> bool:
@@ -180,13 +194,32 @@ class _Round:
             case Delete(id=str(id_)):
                 return self._call("delete_reminder", id=id_)
             case Delete():
-                needs = "delete_reminder" if "delete_reminder" not in self._tools else None
-                return self._say("cannot", tool=needs) if needs else self._call("list_reminders")
+                return self._look_up("delete_reminder")
+            case Change():
+                return self._change(self._intent)
+            case Snooze(time=time):
+                return self._call("snooze_reminder", time=time)
+            case SetZone(place=place, whole_room=room):
+                return self._call("set_timezone", zone=place, whole_room=room or None)
             case TellTime(place=place):
                 return self._call("current_time", zone=place)
             case AskAgent():
                 return self._ask(self._intent)
         return self._talk()
+
+    def _look_up(self, tool: str) -> Reply:
+        """List first what there is, if something can then be done with it."""
+        if tool not in self._tools:
+            return self._say("cannot", tool=tool)
+        return self._call("list_reminders")
+
+    def _change(self, wanted: Change) -> Reply:
+        if wanted.id is not None:
+            return self._call(wanted.tool, id=wanted.id, **dict(wanted.arguments))
+        replied = self._context.reply_to is not None or wanted.tool == "unfollow_reminder"
+        if replied and not wanted.words:
+            return self._call(wanted.tool, **dict(wanted.arguments))
+        return self._look_up(wanted.tool)
 
     def _talk(self) -> Reply:
         match self._intent:
@@ -222,20 +255,28 @@ class _Round:
         results = [m.content for m in self._since if m.tool_call_id in answers]
         text = "\n".join(result for result in results if result.strip())
         asked = [call.name for call in last.tool_calls]
-        if isinstance(self._intent, Delete) and asked == ["list_reminders"]:
+        if isinstance(self._intent, Delete | Change) and asked == ["list_reminders"]:
             return self._choose(self._intent, text)
         return Reply(text or NO_REPLY)
 
-    def _choose(self, wanted: Delete, listed: str) -> Reply:
+    def _choose(self, wanted: Delete | Change, listed: str) -> Reply:
+        tool = wanted.tool if isinstance(wanted, Change) else "delete_reminder"
+        arguments = dict(wanted.arguments) if isinstance(wanted, Change) else {}
         items = re.findall(r"^(\d+\. \[(\w+)\] (.*))$", listed, re.MULTILINE)
+        if tool == "resume_reminder":
+            items = [item for item in items if _PAUSED.search(item[2])] or items
         if not items:
             return Reply(listed or NO_REPLY)
         fitting = [item for item in items if _fits(wanted.words, item[1], item[2])]
         if len(fitting) == 1 and (wanted.words or _names_the_only_one(wanted.said)):
-            return self._call("delete_reminder", id=fitting[0][1])
-        head = "delete_which" if fitting else "delete_none"
+            return self._call(tool, id=fitting[0][1], **arguments)
+        which = "delete_which" if tool == "delete_reminder" else "change_which"
+        head = which if fitting else "delete_none"
         lines = [line for line, _, _ in fitting or items]
         return Reply("\n".join([self._say(head, said=wanted.said).text, *lines]))
+
+
+_PAUSED = re.compile(r"\([^()]*(?:en pausa|paused)\)(?: @\S+)?$")
 
 
 def _reminder(message: str, time: str | None, cron: str | None) -> dict[str, Any]:

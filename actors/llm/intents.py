@@ -9,6 +9,7 @@ from cronactor.texts import CronError
 
 __all__ = [
     "AskAgent",
+    "Change",
     "Delete",
     "DeleteAll",
     "Farewell",
@@ -19,6 +20,8 @@ __all__ = [
     "ListReminders",
     "NeedCron",
     "Remind",
+    "SetZone",
+    "Snooze",
     "Speaker",
     "TellTime",
     "Thanks",
@@ -60,6 +63,35 @@ class Delete:
 @attrs.frozen
 class DeleteAll:
     """Delete every reminder: more than one call should do."""
+
+
+@attrs.frozen
+class Change:
+    """Call `tool` with `arguments` for the reminder with that id, else the one the words describe.
+
+    Without both it is the one that the message replies to, or the only one there is.
+    """
+
+    tool: str
+    id: str | None = None
+    words: tuple[str, ...] = ()
+    said: str = ""
+    arguments: tuple[tuple[str, str], ...] = ()
+
+
+@attrs.frozen
+class Snooze:
+    """Say the reminder that is replied to, or has just fired, once more at a time."""
+
+    time: str
+
+
+@attrs.frozen
+class SetZone:
+    """The speaker's time zone, or that of the whole room, is that of a place."""
+
+    place: str
+    whole_room: bool = False
 
 
 @attrs.frozen
@@ -109,8 +141,8 @@ class Unknown:
 
 
 Intent = (
-    Remind | NeedCron | Unclear | ListReminders | Delete | DeleteAll | TellTime | Introduce
-    | AskAgent | Help | Greet | Thanks | Farewell | Unknown
+    Remind | NeedCron | Unclear | ListReminders | Delete | DeleteAll | Change | Snooze | SetZone
+    | TellTime | Introduce | AskAgent | Help | Greet | Thanks | Farewell | Unknown
 )  # fmt: skip
 
 

@@ -68,7 +68,7 @@ class TurnContext:
     `agents`: every agent's id and description, this one included. `user`: who wrote, as the room
     knows them. `now`, `received_at`: seconds since the epoch. `addressed`: the message mentions
     this agent, replies to it, or was given to it alone (a delegated task). `display_name`: how
-    people may call it besides its id.
+    people may call it besides its id. `reply_to`: the event that the message replies to.
     """
 
     agent: str
@@ -82,6 +82,7 @@ class TurnContext:
     sender_is_bot: bool = False
     addressed: bool = False
     display_name: str | None = None
+    reply_to: str | None = None
 
 
 @attrs.frozen

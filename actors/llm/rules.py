@@ -21,13 +21,24 @@ from actors.llm.utterance import fold, matches, words
 from cronactor.schedule import parse_cron
 from cronactor.texts import CronError
 
-__all__ = ["Rule", "ask", "delete", "either", "fixed", "remind", "tell_time"]
+__all__ = [
+    "Rule",
+    "ask",
+    "bare",
+    "delete",
+    "described",
+    "either",
+    "fixed",
+    "remind",
+    "tell_time",
+]
 
 Rule = Callable[[str, Speaker, ErrorOf], Intent | None]
 """Reads the core of a message, or steps aside with None."""
 
 
-def _bare(text: str) -> str:
+def bare(text: str) -> str:
+    """Return a text without the marks around it."""
     return " ".join(text.strip(" \t.,;:!?¡¿").split())
 
 
@@ -40,7 +51,7 @@ def fixed(intent: Intent, *patterns: str) -> Rule:
     compiled = _patterns(*patterns)
 
     def rule(said: str, speaker: Speaker, error_of: ErrorOf) -> Intent | None:
-        return intent if matches(compiled, _bare(said)) else None
+        return intent if matches(compiled, bare(said)) else None
 
     return rule
 
@@ -118,14 +129,15 @@ def delete(*verbs: str) -> Rule:
     start = re.compile(rf"(?:{'|'.join(verbs)})(?:\s+(?P<rest>.*))?")
 
     def rule(said: str, speaker: Speaker, error_of: ErrorOf) -> Intent | None:
-        text = _bare(said)
+        text = bare(said)
         found = start.fullmatch(fold(text))
         if found is None:
             return None
         rest = text[found.start("rest") :] if found["rest"] else ""
         if _ALL.match(fold(rest)):
             return DeleteAll()
-        return _delete_what(rest)
+        id, telling = described(rest)
+        return Delete(id, telling, rest)
 
     return rule
 
@@ -138,12 +150,13 @@ _FILLERS: Final = words(
 )
 
 
-def _delete_what(rest: str) -> Delete:
+def described(rest: str) -> tuple[str | None, tuple[str, ...]]:
+    """Return the id that is said, or else the words that tell which reminder is meant."""
     said = [word.strip("[]()«»\"'`.,:;#") for word in fold(rest).split()]
     telling = tuple(w for w in said if w not in _FILLERS and any(map(str.isalnum, w)))
     if len(telling) == 1 and _ID.fullmatch(telling[0]):
-        return Delete(id=telling[0], said=rest)
-    return Delete(words=telling, said=rest)
+        return telling[0], ()
+    return None, telling
 
 
 def tell_time(*patterns: str) -> Rule:
@@ -151,7 +164,7 @@ def tell_time(*patterns: str) -> Rule:
     compiled = _patterns(*patterns)
 
     def rule(said: str, speaker: Speaker, error_of: ErrorOf) -> Intent | None:
-        text = _bare(said)
+        text = bare(said)
         found = matches(compiled, text)
         if found is None:
             return None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Set
 from typing import Final
 
 from actors.llm.splitting import Unclear
@@ -29,10 +29,10 @@ _TEXTS: Final[Mapping[str, tuple[str, str]]] = {
     "can_remind": (
         "poner un recordatorio: «recuérdame en 5 minutos que riegue las plantas», "
         "«recuérdame mañana a las 9 llamar a Luis», "
-        "«recuérdame con cron 0 10 * * 1 hacer el standup»",
+        "«recuérdame todos los lunes a las 10 hacer el standup»",
         "set a reminder: “remind me in 5 minutes to water the plants”, "
         "“remind me tomorrow at 9 to call Luis”, "
-        "“remind me with cron 0 10 * * 1 to do the standup”",
+        "“remind me every monday at 10am to do the standup”",
     ),
     "can_list": (
         "decir qué recordatorios hay: «qué recordatorios tengo»",
@@ -41,6 +41,20 @@ _TEXTS: Final[Mapping[str, tuple[str, str]]] = {
     "can_delete": (
         "borrar uno: «borra el recordatorio r7f3k2», «borra el del standup»",
         "delete one: “delete reminder r7f3k2”, “delete the one about the standup”",
+    ),
+    "can_snooze": (
+        "repetirlo o moverlo: «otra vez en 10 minutos», o una respuesta al recordatorio con la "
+        "hora; «cambia el de las plantas a mañana a las 10»",
+        "say it again or move it: “again in 10 minutes”, or a reply to the reminder with the time; "
+        "“move the one about the plants to tomorrow at 10”",
+    ),
+    "can_pause": (
+        "callarlo un tiempo: «pausa el del standup», «reanuda el del standup»",
+        "silence it for a while: “pause the standup one”, “resume the standup one”",
+    ),
+    "can_zone": (
+        "usar tu hora: «mi zona es Asia/Tokyo»",
+        "use your time: “my time zone is Asia/Tokyo”",
     ),
     "can_time": (
         "decir la hora: «qué hora es», «qué hora es en Tokio»",
@@ -79,10 +93,12 @@ _TEXTS: Final[Mapping[str, tuple[str, str]]] = {
         "first: “remind me tomorrow at 9:00 to…” or “remind me on 2026-04-10 at 9:00 to…”.",
     ),
     "recurring": (
-        "No he puesto el recordatorio: los que se repiten los entiendo solo con una expresión "
-        "cron, por ejemplo «recuérdame con cron 0 10 * * 1 hacer el standup» (los lunes a las 10).",
-        "I have not set the reminder: repeating ones I understand only as a cron expression, for "
-        "example “remind me with cron 0 10 * * 1 to do the standup” (Mondays at 10).",
+        "No he puesto el recordatorio: no sé cuándo se repite. Di primero los días y la hora: "
+        "«recuérdame todos los lunes a las 10:00 hacer el standup»; o una expresión cron: "
+        "«recuérdame con cron 0 10 * * 1 hacer el standup».",
+        "I have not set the reminder: I cannot tell when it repeats. Say the days and the time "
+        "first: “remind me every monday at 10:00 to do the standup”; or a cron expression: “remind "
+        "me with cron 0 10 * * 1 to do the standup”.",
     ),
     "several": (
         "No he puesto el recordatorio: no sé si «{phrase}» es el momento o parte de lo que hay que "
@@ -109,6 +125,10 @@ _TEXTS: Final[Mapping[str, tuple[str, str]]] = {
         "No encuentro ningún recordatorio que encaje con «{said}».",
         "I find no reminder that fits “{said}”.",
     ),
+    "change_which": (
+        "¿Cuál? Repítelo con su id:",
+        "Which one? Say it again with its id:",
+    ),
     "delete_which": (
         "¿Cuál borro? Dime su id:",
         "Which one shall I delete? Tell me its id:",
@@ -129,12 +149,15 @@ def unclear(why: Unclear | CronError, language: str) -> str:
     return say(why.cause, language, phrase=why.phrase, error=error)
 
 
-def abilities(tools: Collection[str], others: Collection[str], language: str) -> str:
+def abilities(tools: Set[str], others: Collection[str], language: str) -> str:
     """List what can be done with the tools at hand."""
     keys = [
         ("can_remind", "create_reminder" in tools),
         ("can_list", "list_reminders" in tools),
         ("can_delete", "delete_reminder" in tools),
+        ("can_snooze", {"snooze_reminder", "update_reminder"} <= tools),
+        ("can_pause", {"pause_reminder", "resume_reminder"} <= tools),
+        ("can_zone", "set_timezone" in tools),
         ("can_time", "current_time" in tools),
         ("can_ask", "ask_agent" in tools and bool(others)),
         ("can_introduce", True),

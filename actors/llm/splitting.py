@@ -14,7 +14,7 @@ import attrs
 from actors.llm.utterance import DANGLING, fold, words
 from cronactor.phrases import PhraseError
 
-__all__ = ["Cause", "Split", "Unclear", "split", "without_connector"]
+__all__ = ["Cause", "Split", "Unclear", "split", "suffixes", "without_connector"]
 
 ErrorOf = Callable[[str], PhraseError | None]
 """Tells what the grammar has against a phrase; None when it is a time."""
@@ -23,6 +23,7 @@ Cause = str
 """no_time, no_message, phrase (see `error`), day, recurring, several."""
 
 _MAX_WORDS = 14
+_DAY_WORDS = 6
 _UNSPECIFIC = ("phrase_unknown", "phrase_empty", "phrase_long", "phrase_char")
 
 _DAYS = (
@@ -38,8 +39,12 @@ _EVERY = re.compile(
 )
 _ARTICLES = words("el la los las the este esta this next proximo proxima")
 _PREPOSITIONS = words("de del para por of for from sobre about desde hasta until")
-_JOINERS = words("y e o u and or pero but hasta until till")
+_JOINERS = words(
+    "y e o u and or pero but hasta until till excepto salvo menos except unless starting desde "
+    "from durante during alterno alternos"
+)
 _CONNECTOR = re.compile(r"(?:de que|que|de|to|that|about|para)\s+(?=\S)", re.IGNORECASE)
+_FOR = re.compile(r"^(?:para|for)\s+(?=\S)", re.IGNORECASE)
 _CONNECTORS = words("que to that de about para")
 _EDGES = " \t,;:.-–—"
 
@@ -86,16 +91,29 @@ def _prefixes(text: str) -> list[tuple[str, str]]:
     return [(text[:end].strip(_EDGES), text[end:]) for end in reversed(ends)]
 
 
-def _suffixes(text: str) -> list[tuple[str, str]]:
-    """Each trailing run of words with what is before it, longest first."""
+def suffixes(text: str) -> list[tuple[str, str]]:
+    """Return each trailing run of words with what is before it, longest first."""
     starts = [start for start, _ in _spans(text)[-_MAX_WORDS:]]
     return [(text[start:].strip(_EDGES), text[:start]) for start in starts]
 
 
+def _refused(refused: Unclear | None, phrase: str, error: PhraseError) -> Unclear | None:
+    """Remember what the grammar has against the longest phrase: a part of it must not be taken."""
+    mild = error.key in (*_UNSPECIFIC, "phrase_no_time") or error.key.startswith("cron_")
+    if refused is not None or mild:
+        return refused
+    return Unclear("phrase", phrase, error)
+
+
 def _leading(text: str, error_of: ErrorOf) -> Split | Unclear | None:
+    refused: Unclear | None = None
     for phrase, rest in _prefixes(text):
-        if error_of(phrase) is not None:
+        error = error_of(phrase)
+        if error is not None:
+            refused = _refused(refused, phrase, error)
             continue
+        if refused is not None:
+            return refused
         following = fold(rest).split()
         if following and following[0].strip(_EDGES) in _JOINERS:
             return Unclear("several", phrase)
@@ -105,11 +123,16 @@ def _leading(text: str, error_of: ErrorOf) -> Split | Unclear | None:
 
 def _trailing(text: str, error_of: ErrorOf) -> Split | Unclear | None:
     day = _leading_day(text, error_of)
-    for phrase, rest in _suffixes(text):
+    refused: Unclear | None = None
+    for phrase, rest in suffixes(text):
         if len(rest) > len(day) and day and error_of(f"{day} {phrase}") is None:
-            return _settled(f"{day} {phrase}", rest[len(day) :], error_of)
-        if error_of(phrase) is not None:
+            return refused or _settled(f"{day} {phrase}", rest[len(day) :], error_of)
+        error = error_of(phrase)
+        if error is not None:
+            refused = _refused(refused, phrase, error)
             continue
+        if refused is not None:
+            return refused
         preceding = fold(rest).split()
         if preceding and preceding[-1] in DANGLING:
             return Unclear("several", phrase)
@@ -134,9 +157,9 @@ def _settled(phrase: str, rest: str, error_of: ErrorOf) -> Split | Unclear:
     if _lacks_day(phrase, error_of):
         if _EVERY.search(fold(message)):
             return Unclear("recurring", phrase)
-        if _names_day(message):
+        if _names_day(message) or _ends_with_day(message, error_of):
             return Unclear("day", phrase)
-    return Split(phrase, message)
+    return Split(_FOR.sub("", phrase, count=1), message)
 
 
 def _lacks_day(phrase: str, error_of: ErrorOf) -> bool:
@@ -158,12 +181,21 @@ def _names_day(message: str) -> bool:
     return False
 
 
+def _ends_with_day(message: str, error_of: ErrorOf) -> bool:
+    """`llamar a Luis el 10 de abril`: the message ends with a day that belongs to nothing in it."""
+    for phrase, before in suffixes(message)[-_DAY_WORDS:]:
+        around = fold(f"{before.split()[-1] if before.split() else ''} {phrase}").split()
+        error = error_of(phrase)
+        day = error is not None and error.key == "phrase_no_time"
+        if day and not any(word in _PREPOSITIONS for word in around[:2]):
+            return True
+    return False
+
+
 def _why_not(text: str, error_of: ErrorOf) -> Unclear:
     """No reading: tell the most specific thing that the grammar has against a part of the text."""
-    if _EVERY.search(fold(text)):
-        return Unclear("recurring")
-    for phrase, _ in [*_prefixes(text), *_prefixes(without_connector(text)), *_suffixes(text)]:
+    for phrase, _ in [*_prefixes(text), *_prefixes(without_connector(text)), *suffixes(text)]:
         error = error_of(phrase)
         if error is not None and error.key not in _UNSPECIFIC:
             return Unclear("phrase", phrase, error)
-    return Unclear("no_time")
+    return Unclear("recurring" if _EVERY.search(fold(text)) else "no_time")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from actors.llm.changes import again, change_text, change_time, silence, zone
 from actors.llm.intents import (
     Farewell,
     Greet,
@@ -12,6 +13,7 @@ from actors.llm.intents import (
     Introduce,
     ListReminders,
     Speaker,
+    TellTime,
     Thanks,
     Understood,
     Unknown,
@@ -41,6 +43,39 @@ _SPANISH: Sequence[Rule] = (
         r"(?: de)?(?: todos)?(?: los| mis)? recordatorios(?: .*)?",
         r"(?:tengo|hay) (?:algun |algunos )?recordatorios?(?: .*)?",
     ),
+    again(
+        r"(?:otra vez|de nuevo|repitelo|recuerdamelo|avisame)(?: (?:otra vez|de nuevo))?"
+        r"(?P<time> \S.*)",
+        r"(?:recuerdame|recuerdamelo|avisame|repitemelo|dimelo)(?: lo mismo)? (?:otra vez|de nuevo)"
+        r"(?P<time> \S.*)",
+        r"(?:posponlo|pospon|posponer|posponerlo|aplazalo|aplaza|retrasalo|retrasa|muevelo|pasalo"
+        r"|cambialo|dejalo)(?P<time> \S.*)",
+        r"(?P<time>\S.*?),? (?:otra vez|de nuevo)",
+    ),
+    change_text(
+        r"(?:cambia|cambiar|modifica|corrige) (?:el )?(?:texto|mensaje) (?:de|del) (?P<which>\S.*?)"
+        r" (?:por|a)[: ]+(?P<message>\S.*)",
+    ),
+    change_time(
+        "cambia|cambiar|cambiame|mueve|mover|pasa|pasar|modifica|adelanta|retrasa|pospon|posponer",
+        "aplaza|aplazar",
+    ),
+    silence("pause_reminder", "pausa|pausar|pon en pausa|poner en pausa|silencia|suspende"),
+    silence("resume_reminder", "reanuda|reanudar|reactiva|reactivar|quita la pausa(?: a| de)?"),
+    silence(
+        "unfollow_reminder",
+        r"deja de avisarme(?: de)?|ya no me avises(?: de)?|no me avises mas(?: de)?",
+    ),
+    zone(
+        r"mi zona(?: horaria)? es(?: la de)? (?P<place>\S.{0,80})",
+        r"(?:pon|ponme|cambia|usa) (?:mi|la) zona(?: horaria)?(?: a| en| de| como)? "
+        r"(?P<place>\S.{0,80})",
+    ),
+    zone(
+        r"la zona(?: horaria)? de (?:esta|la) sala es(?: la de)? (?P<place>\S.{0,80})",
+        whole_room=True,
+    ),
+    fixed(TellTime(), r"(?:cual es|en que esta|que es) mi zona(?: horaria)?"),
     delete(
         "borra|borrar|borrame|elimina|eliminar|eliminame|quita|quitar|quitame|cancela|cancelar",
         "cancelame|anula|anular|suprime|olvida",
@@ -95,6 +130,33 @@ _ENGLISH: Sequence[Rule] = (
         r"(?:what are|list|show|show me|tell me|give me)(?: all)?(?: of)?(?: my| the)? reminders",
         r"(?:my |all |all my )?reminders|do i have (?:any )?reminders?(?: .*)?",
     ),
+    again(
+        r"(?:again|once more|repeat it|say it again"
+        r"|remind me(?: of (?:it|that))? (?:again|once more))(?P<time> \S.*)",
+        r"(?:snooze it|snooze|postpone it|postpone|move it|delay it|push it|change it)"
+        r"(?P<time> \S.*)",
+        r"(?P<time>\S.*?),? (?:again|once more)",
+    ),
+    change_text(
+        r"(?:change|edit|correct) the (?:text|message) of (?P<which>\S.*?) to[: ]+"
+        r"(?P<message>\S.*)",
+    ),
+    change_time("change|move|reschedule|postpone|snooze|delay|push"),
+    silence("pause_reminder", "pause|mute|suspend"),
+    silence("resume_reminder", "resume|unpause|reactivate"),
+    silence(
+        "unfollow_reminder",
+        r"stop (?:telling|reminding|notifying) me(?: of| about)?|unfollow",
+    ),
+    zone(
+        r"my time ?zone is (?P<place>\S.{0,80})",
+        r"(?:set|change) my time ?zone to (?P<place>\S.{0,80})",
+    ),
+    zone(
+        r"(?:the time ?zone of this room|this room's time ?zone) is (?P<place>\S.{0,80})",
+        whole_room=True,
+    ),
+    fixed(TellTime(), r"what(?:'s|s| is) my time ?zone"),
     delete("delete|remove|cancel|drop|erase|forget"),
     tell_time(
         rf"{_SAY_EN}(?:what time (?:is it|it is)|what(?:'s|s| is) the time|the time|time)"

@@ -90,6 +90,22 @@ def reminders(me: Caller, room: str | None, everything: bool) -> None:
     me.show(found, lambda found: views.reminders(found, _now(), me.texts))
 
 
+@agentctl.command(cls=Command)
+@click.option("--user", metavar="@name")
+@click.option("--room")
+@click.argument("zone", required=False)
+@caller
+def timezone(me: Caller, user: str | None, room: str | None, zone: str | None) -> None:
+    """Show or set a time zone."""
+    if zone is None:
+        found = me.client.get("timezone", user=user, room=room)
+    else:
+        body = {"user": user, "room": room, "timezone": None if zone == "-" else zone}
+        given = {key: value for key, value in body.items() if key == "timezone" or value}
+        found = me.client.post("timezone", body=given)
+    me.show(found, lambda found: views.zone(found, me.texts))
+
+
 @cron.command("list", cls=Command)
 @caller
 def cron_list(me: Caller) -> None:

@@ -85,6 +85,8 @@ class Desk:
             Route("/api/events", self.events),
             Route("/api/why/{event_id:path}", self.why),
             Route("/api/reminders", self.reminders),
+            Route("/api/timezone", self.timezone, methods=["GET"]),
+            Route("/api/timezone", self.set_timezone, methods=["POST"]),
             Route("/api/cron", self.cron_list),
             Route("/api/cron/runs", self.cron_runs),
             Route("/api/cron/run", self.cron_run, methods=["POST"]),
@@ -198,6 +200,11 @@ class Desk:
             room = self._asked.word(room)
         return Json(await self._office.reminders(room, everything))
 
+    async def timezone(self, request: Request) -> Response:
+        """Answer the time zone that counts for `?user=`, in `?room=`, or for a room."""
+        asked = {key: request.query_params.get(key) for key in ("user", "room")}
+        return Json(await self._office.timezone(*self._asked.whose(asked)))
+
     async def cron_list(self, _: Request) -> Response:
         """Answer the schedules."""
         return Json(await self._office.cron_list())
@@ -247,6 +254,17 @@ class Desk:
         if not isinstance(schedule, str) or not schedule:
             raise self._asked.bad("schedule", "need_schedule")
         return Json(await self._office.cron_run(self._asked.word(schedule)))
+
+    async def set_timezone(self, request: Request) -> Response:
+        """Set the time zone of the body's `user` or `room`; `timezone: null` forgets it."""
+        body = await self._asked.body(request, {"user", "room", "timezone"})
+        user, room = self._asked.whose(body)
+        if user and room:
+            raise self._asked.bad("room", "one_of_two")
+        zone = body.get("timezone", "")
+        if zone is not None and (not isinstance(zone, str) or not zone.strip()):
+            raise self._asked.bad("timezone", "need_zone")
+        return Json(await self._office.set_timezone(user, room, zone and zone.strip()))
 
     # -- listening --------------------------------------------------------------------------------
 

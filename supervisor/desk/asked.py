@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Any
 
 import attrs
@@ -20,6 +21,7 @@ _TEXT_LIMIT = 20_000
 _BYTES_LIMIT = 60_000  # rooms hold events of 64 KB
 _LINES_LIMIT = 1_000
 _NAME = re.compile(r"[\w.\-=+]{1,64}")
+_MEMBER = re.compile(r"[^\s\x00-\x1f\x7f-\x9f\ud800-\udfff]{1,255}")
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")  # not: tab and ends of lines
 _TXN = re.compile(r"[A-Za-z0-9_-]{8,64}")
 
@@ -102,6 +104,17 @@ class Asked:
         if not word or len(word) > 255 or not word.isprintable():
             raise OfficeError(self._texts("not_found"), 404)
         return word
+
+    def whose(self, asked: Mapping[str, object]) -> tuple[str | None, str | None]:
+        """Return the user and the room that are named; one of them must be."""
+        user, room = asked.get("user"), asked.get("room")
+        if user is None and room is None:
+            raise self.bad("user", "need_whose")
+        for key, value in (("user", user), ("room", room)):
+            if value is not None and not (isinstance(value, str) and _MEMBER.fullmatch(value)):
+                raise self.bad(key, "need_whose")
+        named = None if user is None else f"@{str(user).removeprefix('@')}"
+        return named, None if room is None else str(room)
 
     def number(self, request: Request, name: str, default: int) -> int:
         """Return a whole number of the query, from 1 to the most lines anybody gets at once."""

@@ -30,6 +30,7 @@ from supervisor.desk.shapes import (
     Supervised,
     TurnInfo,
     Why,
+    ZoneShown,
 )
 from supervisor.desk.texts import Texts
 
@@ -56,6 +57,7 @@ __all__ = [
     "Supervised",
     "TurnInfo",
     "Why",
+    "ZoneShown",
 ]
 
 
@@ -158,7 +160,15 @@ class Office(Protocol):
         ...
 
     async def reminders(self, room: str | None, all: bool) -> Sequence[ReminderInfo]:
-        """Return pending reminders, of one room or of every room; `all` adds the past ones."""
+        """Return active and paused reminders, of one room or of all; `all` adds the past ones."""
+        ...
+
+    async def timezone(self, user: str | None, room: str | None) -> ZoneShown:
+        """Return the time zone that counts for a user, in a room or anywhere, or for a room."""
+        ...
+
+    async def set_timezone(self, user: str | None, room: str | None, zone: str | None) -> ZoneShown:
+        """Set the time zone of a user or else of a room (IANA); None forgets what was set."""
         ...
 
     async def cron_list(self) -> Sequence[CronInfo]:

@@ -32,6 +32,8 @@ POST /api/rooms/{room}/messages            {"text": "...", "as": "ana", "as_bot"
                                             "txn_id": "..."}: the same id again is said once
 GET  /api/why/{event_id}
 GET  /api/reminders?room=...&all=1
+GET  /api/timezone?user=...&room=...
+POST /api/timezone                     {"user" or "room", "timezone"}
 GET  /api/cron  /api/cron/runs?schedule=AGENT/NAME
 POST /api/cron/run                         {"schedule": "AGENT/NAME"}
 POST /api/reload                           {"agents": ["id", ...]}, or {} for all

@@ -32,6 +32,7 @@ __all__ = [
     "Supervised",
     "TurnInfo",
     "Why",
+    "ZoneShown",
 ]
 
 
@@ -208,6 +209,16 @@ class ReminderInfo:
     next: datetime | None
     timezone: str
     state: str
+
+
+@attrs.frozen
+class ZoneShown:
+    """The time zone that counts for a user or a room; `source`: user room config workspace."""
+
+    user: str | None
+    room: str | None
+    timezone: str
+    source: str
 
 
 @attrs.frozen

@@ -71,6 +71,20 @@ _TEXTS: dict[str, tuple[str, str]] = {
         "hace falta el nombre de una tarea: [AGENTE/]NOMBRE",
         "needs a schedule: [AGENT/]NAME",
     ),
+    "need_whose": (
+        "hace falta de quién: user (@nombre) o room, sin espacios",
+        "needs whose: user (@name) or room, without spaces",
+    ),
+    "one_of_two": ("da user o room, no los dos", "give user or room, not both"),
+    "need_zone": (
+        "hace falta una zona horaria IANA, por ejemplo Europe/Madrid, o null para olvidarla",
+        "needs an IANA time zone such as Europe/Madrid, or null to forget it",
+    ),
+    "zone_line": ("{timezone} ({source})", "{timezone} ({source})"),
+    "zone user": ("de la persona", "the person's"),
+    "zone room": ("de la sala", "the room's"),
+    "zone config": ("de la configuración de la sala", "from the room's configuration"),
+    "zone workspace": ("de supervisor.yaml", "from supervisor.yaml"),
     "unknown_key": ("clave desconocida", "unknown key"),
     "reload_failed": ("no se ha podido recargar: {ids}", "could not reload: {ids}"),
     "port_taken": (
@@ -182,6 +196,10 @@ _TEXTS: dict[str, tuple[str, str]] = {
     ),
     "help history": ("Lo último que se ha dicho en una sala.", "Show what was said in a room."),
     "help why": ("Qué ha sido de un mensaje.", "Tell what became of a message."),
+    "help timezone": (
+        "La zona horaria de una persona o una sala; con ZONA la pone, con - la olvida.",
+        "Show a person's or a room's time zone; ZONE sets it, - forgets it.",
+    ),
     "help reminders": ("Los recordatorios pendientes.", "List pending reminders."),
     "help when": (
         "Lee una frase de tiempo (- : una por línea). No necesita supervisor.",

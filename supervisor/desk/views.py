@@ -9,7 +9,7 @@ from typing import Any
 from supervisor.desk.render import age, clean, local_time, paragraph, relative, table
 from supervisor.desk.texts import Texts
 
-__all__ = ["history", "reloads", "reminders", "runs", "schedules", "status", "why"]
+__all__ = ["history", "reloads", "reminders", "runs", "schedules", "status", "why", "zone"]
 
 Answer = Mapping[str, Any]
 
@@ -84,6 +84,11 @@ def reminders(found: Iterable[Answer], now: datetime, texts: Texts) -> str:
     ]
     keys = ("room", "user", "message", "when", "next", "zone", "state")
     return table(["id", *map(texts, keys)], rows) if rows else texts("nothing")
+
+
+def zone(found: Answer, texts: Texts) -> str:
+    """Return the zone, and whose it is."""
+    return texts("zone_line", timezone=found["timezone"], source=texts(f"zone {found['source']}"))
 
 
 def schedules(found: Iterable[Answer], now: datetime, texts: Texts) -> str:

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
+import trio
 from hypothesis import given
 from hypothesis import strategies as st
 from trio.testing import MockClock
 
-from actors.llm.protocol import ModelRequest
+from actors.llm.protocol import ModelRequest, ToolCall
 from actors.turn import PART_CHARACTERS, is_no_reply, split_answer, turn_key
 from channels.chain import Stamp
-from tests.actors.house import ROOM, Answer, a_house
+from channels.errors import RemoteError
+from channels.mailbox import Mailbox
+from cronactor.messages import ZoneFound, ZoneOf
+from tests.actors.house import ROOM, Answer, House, a_house, results
+from tools.tool import ToolContext, tool
 
 pytestmark = pytest.mark.promise("P1", "P6", "P9")
 
@@ -91,3 +98,70 @@ def test_parts_are_short_nonempty_and_lose_only_the_space_between_them(
     parts = split_answer(text, limit)
     assert all(0 < len(part) <= limit for part in parts)
     assert "".join("".join(parts).split()) == "".join(text.split())
+
+
+async def test_model_and_tools_know_what_is_replied_to_and_whose_clock_counts(
+    tmp_path: Path, autojump_clock: MockClock
+) -> None:
+    seen: list[ToolContext] = []
+
+    @tool()
+    async def look(ctx: ToolContext) -> str:
+        """Look."""
+        seen.append(ctx)
+        return "visto"
+
+    async def call(request: ModelRequest) -> Answer:
+        return results(request)[-1] if results(request) else ToolCall("c1", "look", "{}")
+
+    async with a_house(tmp_path, scripts={"ada": call}, tools=[look]) as house:
+        async with a_scheduler(house, ZoneFound("Asia/Tokyo", "user")) as asked:
+            first = await house.say("hola")
+            await house.settled()
+            relation = {"m.in_reply_to": {"event_id": first}}
+            content = {"msgtype": "m.text", "body": "otra", "m.relates_to": relation}
+            await house.rooms.post(ROOM, "ana", content)
+            await house.settled()
+        assert [(ctx.timezone, ctx.reply_to) for ctx in seen] == [
+            ("Asia/Tokyo", None),
+            ("Asia/Tokyo", first),
+        ]
+        contexts = [request.context for request in house.providers["ada"].requests]
+        assert {context.reply_to for context in contexts[2:]} == {first}
+        assert asked == [ZoneOf("@ana", ROOM)] * 2
+
+
+@pytest.mark.parametrize("answer", [RemoteError("x"), "no zone", None])
+async def test_without_an_answer_the_configured_zone_counts(
+    tmp_path: Path, answer: object, autojump_clock: MockClock
+) -> None:
+    async with a_house(tmp_path) as house:
+        async with a_scheduler(house, answer):
+            await house.say("hola")
+            await house.settled()
+        assert await house.texts() == ["ada: hola"]
+        assert house.providers["ada"].requests[0].context.timezone == "UTC"
+
+
+@asynccontextmanager
+async def a_scheduler(house: House, answer: object) -> AsyncIterator[list[object]]:
+    """Something at the scheduler's address that answers always the same; None: never."""
+    mailbox = Mailbox()
+    house.bus.register("scheduler", mailbox)
+    inbox = mailbox.open_inbox()
+    asked: list[object] = []
+
+    async def serve() -> None:
+        async for message in inbox:
+            asked.append(message.body)
+            if isinstance(answer, Exception):
+                message.fail(answer)
+            elif answer is not None:
+                message.reply(answer)
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(serve)
+        yield asked
+        nursery.cancel_scope.cancel()
+    inbox.close()
+    house.bus.unregister("scheduler", "the test ends")

@@ -118,6 +118,29 @@ def test_a_complete_action_is_accepted(tmp_path: Path, action: str) -> None:
     assert agent(head + action + "\n", tmp_path) == []
 
 
+@pytest.mark.parametrize(
+    ("when", "fault"),
+    [
+        ("cron: '0 9 * * 1'", None),
+        ("every: 2h", None),
+        ("every: 2h, overlap: queue_one, catch_up: all, catch_up_limit: 3", None),
+        ("enabled: true", "f:1:13: schedules[0].cron: is missing"),
+        ("cron: x, every: 2h", "f:1:30: schedules[0].every: is given beside cron"),
+        ("every: 2h, overlap: queue", "schedules[0].overlap: must be skip, queue_one or allow"),
+        ("every: 2h, catch_up: last", "did you mean"),
+        ("every: 2h, catch_up_limit: 0", "schedules[0].catch_up_limit: is out of range"),
+        ("every: 2h, jitter_seconds: -1", "schedules[0].jitter_seconds: is out of range"),
+        ("every: 7200", "schedules[0].every: must be text"),
+    ],
+)
+def test_a_schedule_has_one_way_to_recur_and_rules_that_can_be_followed(
+    tmp_path: Path, when: str, fault: str | None
+) -> None:
+    rest = "name: a, output_room: '#a', action: {kind: send_message, message: a}"
+    problems = agent(f"schedules: [{{{when}, {rest}}}]\n", tmp_path)
+    assert [fault in problem for problem in problems] == ([] if fault is None else [True]), problems
+
+
 @pytest.mark.parametrize("name", ["a b", "a/b", "", "x" * 65])
 def test_a_schedule_can_be_named_on_a_command_line(tmp_path: Path, name: str) -> None:
     text = f"schedules: [{{name: '{name}', cron: x, output_room: '#a', action: {{kind: x}}}}]\n"

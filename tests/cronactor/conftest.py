@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+import attrs
 import pytest
 from trio.testing import MockClock
 
@@ -27,12 +28,18 @@ def world(tmp_path: Path) -> World:
 def schedule() -> Callable[..., ScheduleConfig]:
     """Make a ScheduleConfig; the rest of the arguments is its action."""
 
-    def make(name: str = "diario", cron: str = "0 18 * * *", **given: Any) -> ScheduleConfig:
-        own = {"timezone", "enabled", "output_room"}
+    fields = {field.name for field in attrs.fields(ScheduleConfig)}
+    own = fields - {"name", "cron", "action"}
+
+    def make(
+        name: str = "diario", cron: str | None = "0 18 * * *", **given: Any
+    ) -> ScheduleConfig:
         config: Mapping[str, Any] = {key: given.pop(key) for key in own & given.keys()}
         action = ActionConfig(**({"kind": "send_message", "message": "hola"} | given))
         return ScheduleConfig(
-            name=name, cron=cron, action=action, **({"output_room": ROOM} | dict(config))
+            name=name,
+            cron=None if "every" in config else cron,
+            action=action, **({"output_room": ROOM} | dict(config))
         )
 
     return make

@@ -89,3 +89,13 @@ def test_a_new_entry_is_announced() -> None:
     agenda.put("a", 1, "x")
     agenda.put("b", None, "x")
     assert len(announced) == 1
+
+
+def test_an_item_that_is_put_off_comes_later_under_the_instant_it_was_scheduled_at() -> None:
+    agenda: Agenda[float] = Agenda(wake=lambda item, at: at + item)
+    agenda.put("late", 1.0, 5.0)
+    agenda.put("soon", 2.0, 0.0)
+    assert agenda.next_due() == 2.0
+    assert [due.id for due in agenda.take_due(5.9, 10)] == ["soon"]
+    (late,) = agenda.take_due(6.0, 10)
+    assert (late.at, dict(agenda.scheduled())) == (1.0, {"late": 1.0, "soon": 2.0})

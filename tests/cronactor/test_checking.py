@@ -35,3 +35,11 @@ def test_bad_zones_of_the_workspace_and_of_a_room_are_found() -> None:
     bad = SupervisorConfig(timezone="Nowhere", rooms=rooms)
     problems = check_supervisor(Loaded(bad, Source("supervisor.yaml")))
     assert [problem.key for problem in problems] == ["timezone", "rooms[0].timezone"]
+
+
+def test_a_bad_interval_is_found_at_its_place(schedule: MakeSchedule) -> None:
+    schedules = (schedule("a", every="2h"), schedule("b", every="2 hours"))
+    agent = Loaded(AgentConfig(id="asistente", schedules=schedules), Source("config.yaml"))
+    (bad,) = check(agent)
+    assert bad.key == "schedules[1].every"
+    assert "write for example" in bad.message

@@ -47,7 +47,7 @@ async def kept(store: ReminderStore, key: str = "a", **given: Any) -> Reminder:
 
 
 def once(reminder: Reminder) -> Entry:
-    return Entry(reminder, DUE, Plan(DUE, None, None))
+    return Entry(reminder, DUE, Plan((DUE,), None, None))
 
 
 @pytest.mark.promise("P2")
@@ -126,7 +126,7 @@ async def test_missed_ones_are_one_row_beside_the_one_that_fires(
     store, _ = stores
     reminder = await kept(store, cron="* * * * *")
     token = await store.ledger.begin()
-    plan = Plan(DUE + 180, Missed(DUE, DUE + 120, 3, "down"), DUE + 240)
+    plan = Plan((DUE + 180,), Missed(DUE, DUE + 120, 3, "down"), DUE + 240)
     (claimed,) = await store.ledger.claim(token, [Entry(reminder, DUE, plan)], NOW + 180)
     assert claimed.scheduled_at == DUE + 180
     newest, row = await store.ledger.runs(reminder.id)
@@ -143,7 +143,7 @@ async def test_a_skipped_one_is_recorded_and_not_run(
     store, _ = stores
     reminder = await kept(store, cron="* * * * *")
     token = await store.ledger.begin()
-    entry = Entry(reminder, DUE, Plan(DUE, None, DUE + 60), skip="overlap")
+    entry = Entry(reminder, DUE, Plan((DUE,), None, DUE + 60), skip="overlap")
     assert await store.ledger.claim(token, [entry], NOW) == ()
     (run,) = await store.ledger.runs()
     assert (run.outcome, run.reason, run.finished) == ("skipped", "overlap", NOW)

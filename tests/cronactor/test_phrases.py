@@ -247,7 +247,7 @@ def test_every_phrase_is_a_future_time_or_an_explained_error(phrase: str) -> Non
 def test_a_bare_time_shows_on_the_wall_within_a_day_of_now(
     now: float, hour: int, minute: int, zone: str
 ) -> None:
-    when = parse(f"{hour}:{minute:02}", now, zone)
+    when = parse(f"{hour:02}:{minute:02}", now, zone)
     assert isinstance(when, At)
     assert now < when.instant <= now + 90_000
     if when.shift != "gap":

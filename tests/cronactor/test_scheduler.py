@@ -162,7 +162,7 @@ async def test_a_one_shot_that_is_late_says_how_late(world: Any, autojump_clock:
     async with world:
         async with world.running():
             await world.add("en 1 minuto")
-            await world.add("in 1 minute", "water", locale="en")
+            await world.add("in 1 minute", "water", locale="en", room="#otra")
         await trio.sleep(3 * 3600 + 60)
         async with world.running():
             await trio.sleep(1)

@@ -12,6 +12,7 @@ import pytest
 
 from channels.database import Database
 from config.schema import ScheduleConfig
+from cronactor.finding import Find
 from cronactor.jobs import Schedule
 from cronactor.reminder import Reminder, short_id
 from cronactor.store import ReminderStore, RoomFull
@@ -145,6 +146,35 @@ async def test_purge_forgets_what_ended_before_and_nothing_else(store: ReminderS
     assert await store.load_active() == (active,)
 
 
+async def test_a_paused_one_is_kept_and_old_keys_of_changes_are_not(store: ReminderStore) -> None:
+    paused, _ = await store.create(reminder("a", created_at=0.0, state="paused"))
+    find = Find("#taller", id=paused.id)
+    for key, at in (("old", NOW - 10), ("new", NOW + 10)):
+        await store.change(find, lambda known: known, key=key, now=at)
+    assert await store.purge(NOW) == 1
+    assert await store.listed(paused=True) == (paused,)
+    again = attrs.evolve(paused, message="otra")
+    changed = await store.change(find, lambda known: again, key="new", now=NOW)
+    assert changed == (paused, False)
+
+
+async def test_a_store_of_the_first_version_keeps_all_it_had(tmp_path: Path) -> None:
+    path = tmp_path / "old.db"
+    first = MIGRATIONS[:1]
+    values = ("r7f3k2", "asistente", "#taller", "@ana", "regar", "UTC", "es", 1.0, NOW, "0 9 * * *")
+    async with Database.open(path, first, threaded=False) as db:
+        sql = (
+            "INSERT INTO reminders(id, agent, room, user, message, timezone, locale, created_at,"
+            " next_due, cron, state, idempotency_key) VALUES (?,?,?,?,?,?,?,?,?,?,'active','k')"
+        )
+        await db.write(lambda raw: raw.conn.execute(sql, values))
+    opened = await ReminderStore.open(path, threaded=False)
+    (kept,) = await opened.load_active()
+    assert (kept.id, kept.kind, kept.next_due, kept.told) == ("r7f3k2", "cron", NOW, ("@ana",))
+    assert await opened.heard() is None
+    await opened.close()
+
+
 # -- schedules ----------------------------------------------------------------------------------
 
 
@@ -217,6 +247,9 @@ async def test_the_queries_of_a_fire_use_the_indexes(tmp_path: Path) -> None:
             "SELECT count(*) FROM reminders WHERE room = '#a' AND state = 'active'",
             "SELECT * FROM occurrences WHERE outcome IS NULL",
             "UPDATE occurrences SET event_id = 'e' WHERE txn_id = 't'",
+            "SELECT * FROM occurrences WHERE event_id = 'e'",
+            "SELECT * FROM reminders WHERE origin = 'o' AND origin != ''",
+            "SELECT * FROM reminders WHERE room = '#a' AND fired_at >= 1 ORDER BY fired_at DESC",
         ):
             plan = await db.read(partial(_plan, query))
             assert "INDEX" in plan and "TEMP B-TREE" not in plan, query

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+import tempfile
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Self
@@ -126,6 +127,17 @@ class World:
             nursery.cancel_scope.cancel()
         inbox.close()
         self.bus.unregister(name, "the test ends")
+
+
+MEMORY = Path("/dev/shm")
+
+
+@contextmanager
+def quick_folder() -> Iterator[Path]:
+    """A temporary folder, in memory where there is one: for what does not test the disk."""
+    where = MEMORY if MEMORY.is_dir() else None
+    with tempfile.TemporaryDirectory(prefix="vivero-", dir=where) as folder:
+        yield Path(folder)
 
 
 def at(text: str, zone: str = ZONE) -> float:

@@ -171,3 +171,61 @@ async def test_participants_come_in_the_order_in_which_the_rules_take_them(
     async with open_house(make_workspace(tmp_path / "w", files)) as house:
         (room,) = await house.household.house.rooms()
         assert room.participants == ("devops", "asistente")
+
+
+async def test_a_persons_zone_is_everywhere_that_persons_zone(
+    tmp_path: Path, autojump_clock: trio.testing.MockClock
+) -> None:
+    async with open_house(make_workspace(tmp_path / "example")) as house:
+        office, room = house.household.house, house.room()
+        person = "@ana"
+        before = await office.timezone(person, "#taller")
+        assert (before.source, before.user) == ("workspace", person)
+        shown = await office.set_timezone(person, None, "Asia/Tokyo")
+        assert (shown.timezone, shown.source) == ("Asia/Tokyo", "user")
+        assert (await office.timezone(person, "#taller")).timezone == "Asia/Tokyo"
+        assert (await office.timezone(None, "#taller")).timezone == before.timezone
+        await room.say("@asistente qué hora es", sender="ana")
+        (answer,) = await room.wait_for("asistente", 1)
+        assert "(Asia/Tokyo)" in answer
+        await room.say("@asistente recuérdame mañana a las 9 que riegue", sender="ana")
+        answer = (await room.wait_for("asistente", 2))[-1]
+        assert "09:00 (Asia/Tokyo)" in answer
+        (reminder,) = await office.reminders("#taller", False)
+        assert reminder.timezone == "Asia/Tokyo"
+        with pytest.raises(OfficeError, match="Europe/Madrid"):
+            await office.set_timezone(person, None, "Europe/Madird")
+        assert (await office.set_timezone(person, None, None)).timezone == before.timezone
+
+
+async def test_a_reply_to_a_reminder_moves_it_and_what_repeats_is_shown_as_such(
+    tmp_path: Path, autojump_clock: trio.testing.MockClock
+) -> None:
+    async with open_house(make_workspace(tmp_path / "example")) as house:
+        office, room = house.household.house, house.room()
+        rooms = house.household.services.rooms
+
+        async def reply(text: str, to: str) -> str:
+            seen = len(await room.said_by("asistente"))
+            relation = {"m.in_reply_to": {"event_id": to}}
+            content = {"msgtype": "m.text", "body": text, "m.relates_to": relation}
+            await rooms.post(room.name, "ana", content)
+            return (await room.wait_for("asistente", seen + 1))[-1]
+
+        await room.say("@asistente recuérdame en 1 minuto que riegue")
+        await room.wait_for("asistente", 2)
+        confirmed, spoken = [e for e in await room.history() if e.sender == "asistente"]
+        assert "riegue" in await reply("@asistente en 10 minutos", spoken.event_id)
+        (moved,) = await office.reminders(None, False)
+        assert "riegue" in await reply("@asistente mañana a las 9:00", confirmed.event_id)
+        (again,) = await office.reminders(None, False)
+        assert (again.id, again.state) == (moved.id, "active")
+        assert again.next is not None and (again.next.hour, again.next.minute) == (9, 0)
+        await room.say("@asistente recuérdame cada 2 horas beber agua")
+        await room.wait_for("asistente", 5)
+        kinds = {one.message: (one.kind, one.cron) for one in await office.reminders(None, False)}
+        assert kinds == {"riegue": ("once", None), "beber agua": ("every", None)}
+        await room.say("@asistente pausa el de beber agua")
+        await room.wait_for("asistente", 6)
+        paused = (await office.reminders(None, False))[-1]
+        assert (paused.message, paused.state, paused.next) == ("beber agua", "paused", None)

@@ -118,12 +118,13 @@ def test_a_recurring_one_says_its_cron_and_its_next_time(tmp_path: Path) -> None
     played(story, tmp_path)
 
 
-def test_a_cron_beside_a_time_decides_only_for_recurring_ones(tmp_path: Path) -> None:
+@pytest.mark.parametrize("recurring", [True, False])
+def test_time_and_cron_together_are_refused(tmp_path: Path, recurring: bool) -> None:
     async def story(do: World) -> None:
         both: dict[str, Any] = {"message": "x", "time": "mañana a las 9", "cron": "0 10 * * 1"}
-        assert "no los dos" in (await do("create_reminder", **both)).text
-        told = await do("create_reminder", **both, recurring=True)
-        assert "2026-12-07 a las 10:00" in told.text
+        told = await do("create_reminder", **both, recurring=recurring)
+        assert not told.ok and "no los dos" in told.text
+        assert "No hay recordatorios" in (await do("list_reminders")).text
 
     played(story, tmp_path)
 
@@ -236,6 +237,200 @@ def test_the_limit_of_the_room_holds_and_names_itself(tmp_path: Path) -> None:
     played(story, tmp_path)
 
 
+def id_of(told: ToolResult) -> str:
+    return told.text.splitlines()[0].rpartition("[")[2].rstrip("]")
+
+
+# -- the requirement document's own list (2.6) ----------------------------------------------------
+
+
+@pytest.mark.parametrize("missing", ["message", "id"])
+async def test_2_6_required_parameters_are_checked(missing: str) -> None:
+    name = "create_reminder" if missing == "message" else "delete_reminder"
+    result = await call(context(), name, time="15:00")
+    assert not result.ok and f"{missing}: is required" in result.text
+
+
+@pytest.mark.parametrize(
+    ("time", "said"),
+    [
+        ("15:50", "hoy 2026-11-30 a las 15:50"),
+        ("2026-12-10 15:00", "2026-12-10 a las 15:00"),
+        ("en 30 minutos", "hoy 2026-11-30 a las 16:14:02"),
+        ("manana a las 9", "mañana 2026-12-01 a las 09:00"),
+    ],
+)
+def test_2_6_the_documented_times_are_read(tmp_path: Path, time: str, said: str) -> None:
+    async def story(do: World) -> None:
+        told = await do("create_reminder", message="x", time=time)
+        assert told.ok and f"{said} (Europe/Madrid)" in told.text
+
+    played(story, tmp_path)
+
+
+def test_2_6_an_unknown_format_is_an_error(tmp_path: Path) -> None:
+    async def story(do: World) -> None:
+        told = await do("create_reminder", message="x", time="cuando puedas")
+        assert not told.ok and "escribe por ejemplo" in told.text
+
+    played(story, tmp_path)
+
+
+def test_2_6_more_than_max_per_room_is_an_error(tmp_path: Path) -> None:
+    async def story(do: World) -> None:
+        for _ in range(3):
+            assert (await do("create_reminder", message="x", time="en 5 minutos")).ok
+        told = await do("create_reminder", message="x", time="en 5 minutos")
+        assert not told.ok and "el máximo es 3" in told.text
+
+    played(story, tmp_path)
+
+
+# -- changed --------------------------------------------------------------------------------------
+
+
+def test_a_changed_reminder_is_confirmed_with_date_time_and_zone(tmp_path: Path) -> None:
+    async def story(do: World) -> None:
+        id_ = id_of(await do("create_reminder", message="regar", time="en 5 minutos"))
+        told = await do("update_reminder", id=f"[{id_}]", time="mañana a las 9")
+        assert told.text == (
+            f"Hecho: «regar», mañana 2026-12-01 a las 09:00 (Europe/Madrid). [{id_}]"
+        )
+        told = await do("update_reminder", id=id_, cron="0 10 * * 1", message="standup")
+        assert told.text == (
+            "Hecho: «standup» con el cron `0 10 * * 1`; la próxima vez, "
+            f"2026-12-07 a las 10:00 (Europe/Madrid). [{id_}]"
+        )
+        for wrong in ({}, {"time": "x", "cron": "0 10 * * 1"}, {"message": " "}):
+            assert not (await do("update_reminder", id=id_, **wrong)).ok
+        assert "standup — 2026-12-07 10:00 (recurrente)" in (await do("list_reminders")).text
+
+    played(story, tmp_path)
+
+
+def test_again_in_ten_minutes_means_the_one_that_has_just_fired(tmp_path: Path) -> None:
+    async def story(do: World) -> None:
+        id_ = id_of(await do("create_reminder", message="regar", time="en 5 segundos"))
+        await trio.sleep(6)
+        now = {"received_at": do.ctx.clock.now()}
+        told = await do("snooze_reminder", now, time="en 10 minutos")
+        assert told.text == (
+            f"Hecho: «regar», hoy 2026-11-30 a las 15:54:08 (Europe/Madrid). [{id_}]"
+        )
+        assert not (await do("snooze_reminder", {**now, "user": "@luis"}, time="en 1 hora")).ok
+
+    played(story, tmp_path)
+
+
+def test_a_recurring_one_is_said_once_more_and_stays_as_it_was(tmp_path: Path) -> None:
+    async def story(do: World) -> None:
+        id_ = id_of(await do("create_reminder", message="standup", cron="0 10 * * 1"))
+        told = await do("snooze_reminder", id=id_, time="en 10 minutos")
+        assert told.ok and f"El que se repite [{id_}] sigue como estaba." in told.text
+        lines = (await do("list_reminders")).text.splitlines()
+        assert [line.rpartition("(")[2] for line in lines[1:]] == ["one-shot)", "recurrente)"]
+
+    played(story, tmp_path)
+
+
+def test_a_paused_one_is_marked_in_the_list_until_it_is_resumed(tmp_path: Path) -> None:
+    async def story(do: World) -> None:
+        id_ = id_of(await do("create_reminder", message="standup", cron="0 10 * * 1"))
+        told = await do("pause_reminder", id=id_)
+        assert told.text == (f"En pausa: «standup». No avisaré hasta que se reanude. [{id_}]")
+        assert (await do("list_reminders")).text.splitlines() == [
+            "Recordatorios de esta sala, activos 0, en pausa 1 (hora de Europe/Madrid):",
+            f"1. [{id_}] standup — 2026-12-07 10:00 (recurrente, en pausa)",
+        ]
+        told = await do("resume_reminder", id=id_)
+        assert told.text == (
+            "Sigue en marcha: «standup»; la próxima vez, 2026-12-07 a las 10:00 (Europe/Madrid). "
+            f"[{id_}]"
+        )
+
+    played(story, tmp_path)
+
+
+@pytest.mark.promise("P9")
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("update_reminder", {"time": "en 20 minutos"}),
+        ("snooze_reminder", {"time": "en 20 minutos"}),
+        ("pause_reminder", {}),
+        ("resume_reminder", {}),
+    ],
+)
+def test_a_repeated_change_has_its_effect_once(
+    tmp_path: Path, name: str, arguments: dict[str, Any]
+) -> None:
+    async def story(do: World) -> None:
+        id_ = id_of(await do("create_reminder", message="x", cron="0 10 * * 1"))
+        same = {"idempotency_key": "turn:1"}
+        first = await do(name, same, id=id_, **arguments)
+        listed = (await do("list_reminders")).text
+        again = await do(name, same, id=id_, **arguments)
+        assert first.ok and again.ok
+        assert (await do("list_reminders")).text == listed
+
+    played(story, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("delete_reminder", {}),
+        ("update_reminder", {"message": "y"}),
+        ("snooze_reminder", {"time": "en 1 hora"}),
+        ("pause_reminder", {}),
+        ("resume_reminder", {}),
+        ("unfollow_reminder", {}),
+    ],
+)
+def test_no_tool_reaches_another_room_or_a_schedule(
+    tmp_path: Path, name: str, arguments: dict[str, Any]
+) -> None:
+    async def story(do: World) -> None:
+        id_ = id_of(await do("create_reminder", message="x", time="en 5 minutos"))
+        before = (await do("list_reminders")).text
+        assert not (await do(name, {"room": "#otra"}, id=id_, **arguments)).ok
+        for job in ("asistente/diario", "R7", "' OR 1=1 --"):
+            assert not (await do(name, id=job, **arguments)).ok
+        assert (await do("list_reminders")).text == before
+
+    played(story, tmp_path)
+
+
+# -- zones ----------------------------------------------------------------------------------------
+
+
+def test_a_persons_zone_decides_what_a_time_means(tmp_path: Path) -> None:
+    async def story(do: World) -> None:
+        told = await do("set_timezone", zone="Tokio")
+        assert told.text.startswith("Tu zona horaria es ahora Asia/Tokyo: allí son las 23:44.")
+        told = await do("create_reminder", message="x", time="mañana a las 9")
+        assert "mañana 2026-12-01 a las 09:00 (Asia/Tokyo)" in told.text
+        told = await do("create_reminder", {"user": "@luis"}, message="x", time="mañana a las 9")
+        assert "(Europe/Madrid)" in told.text
+        told = await do("set_timezone", {"user": "@luis"}, zone="America/New_York", whole_room=True)
+        assert "La zona horaria de esta sala es ahora America/New_York" in told.text
+        told = await do("create_reminder", {"user": "@luis"}, message="x", time="mañana a las 9")
+        assert "(America/New_York)" in told.text
+        other = {"user": "@luis", "room": "#otra"}
+        told = await do("create_reminder", other, message="x", time="mañana a las 9")
+        assert "(Europe/Madrid)" in told.text
+
+    played(story, tmp_path)
+
+
+def test_an_unknown_zone_is_an_error_with_a_hint(tmp_path: Path) -> None:
+    async def story(do: World) -> None:
+        told = await do("set_timezone", zone="Europe/Madird")
+        assert not told.ok and "Europe/Madrid" in told.text
+
+    played(story, tmp_path)
+
+
 def test_a_clock_change_is_pointed_out(tmp_path: Path) -> None:
     async def story(do: World) -> None:
         told = await do("create_reminder", message="x", time="2027-03-28 02:30")
@@ -288,10 +483,18 @@ async def test_the_request_holds_only_facts_of_the_turn() -> None:
                 when="en 5 minutos",
                 received_at=NOW,
                 recurring=None,
-                timezone="Europe/Madrid",
+                timezone=None,
                 locale="es",
                 idempotency_key="slot-1-call-1",
                 max_per_room=3,
+                origin="$1",
             ),
         )
     ]
+
+
+def test_the_examples_prompt_tells_a_model_of_every_reminder_tool() -> None:
+    folder = Path(__file__).parents[2] / "config" / "example" / "agents"
+    prompt = (folder / "asistente" / "prompt.md").read_text()
+    for name in BOX.names():
+        assert f"`{name}`" in prompt, name

@@ -24,6 +24,12 @@ def test_everything_enabled_gives_the_documented_tools() -> None:
         "create_reminder",
         "list_reminders",
         "delete_reminder",
+        "update_reminder",
+        "snooze_reminder",
+        "pause_reminder",
+        "resume_reminder",
+        "unfollow_reminder",
+        "set_timezone",
         "current_time",
         "ask_agent",
     )

@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from tools.clock.places import PlaceUnknown, zone_of
 from tools.tool import ToolContext, ToolError, tool
 
-__all__ = ["current_time"]
+__all__ = ["current_time", "known_zone"]
 
 _WEEKDAYS: Final = {
     "es": ("lunes", "martes", "miércoles", "jueves", "viernes", "sábado", "domingo"),
@@ -34,7 +34,7 @@ async def current_time(ctx: ToolContext, zone: str | None = None) -> str:
     Args:
         zone: IANA time zone (Europe/Madrid) or a city (Tokio); leave out for the user's own zone.
     """
-    name = ctx.timezone if zone is None or not zone.strip() else _zone(zone, ctx.locale)
+    name = ctx.timezone if zone is None or not zone.strip() else known_zone(zone, ctx.locale)
     try:
         moment = datetime.fromtimestamp(ctx.clock.now(), ZoneInfo(name))
     except (ZoneInfoNotFoundError, ValueError):
@@ -42,7 +42,8 @@ async def current_time(ctx: ToolContext, zone: str | None = None) -> str:
     return _told(moment, name, ctx.locale)
 
 
-def _zone(place: str, locale: str) -> str:
+def known_zone(place: str, locale: str) -> str:
+    """Return the IANA zone of a place. Raises ToolError with a hint for an unknown one."""
     try:
         return zone_of(place)
     except PlaceUnknown as error:

@@ -73,7 +73,7 @@ def zone_of(place: str) -> str:
 
 
 def _near(key: str) -> list[str]:
-    known = {**{city: zones[0] for city, zones in _cities().items()}, **_ALIASES}
+    known = {**_zones(), **{city: zones[0] for city, zones in _cities().items()}, **_ALIASES}
     close = difflib.get_close_matches(key[:80], known, n=3, cutoff=0.75)
     return list(dict.fromkeys(known[name] for name in close))
 

@@ -1,4 +1,4 @@
-"""The tools that set, list and delete reminders."""
+"""The tools that set, list, change and delete reminders, and set time zones."""
 
 from tools.reminder.reminder import delete_reminder, list_reminders, reminder_tools
 

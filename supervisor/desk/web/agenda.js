@@ -57,7 +57,8 @@ function updateReminder(node, { message, user, room, kind, cron, next, timezone,
   setText(find(".what", node), visible(message));
   instant(find(".next", node), next, timezone);
   const repeats = kind === "once" ? [] : [kind === "cron" && cron ? t("repeats_cron", { cron }) : t("repeats")];
-  const facts = [t("reminder_for", { user: visible(user), room: visible(room) }), ...repeats];
+  const paused = state === "paused" ? [t("paused")] : [];
+  const facts = [t("reminder_for", { user: visible(user), room: visible(room) }), ...repeats, ...paused];
   setText(find(".who", node), facts.join(" · "));
   setData(node, "state", state);
 }

@@ -36,6 +36,7 @@ from supervisor.desk.office import (
     Supervised,
     TurnInfo,
     Why,
+    ZoneShown,
 )
 
 STARTED = datetime(2026, 4, 10, 13, 0, tzinfo=UTC)
@@ -140,6 +141,16 @@ class FakeOffice:
     async def stop(self, agent: str) -> AgentInfo:
         self.calls.append(("stop", agent))
         return AgentInfo(agent, "stopped", 7, 0, 0)
+
+    async def timezone(self, user: str | None, room: str | None) -> ZoneShown:
+        self.calls.append(("timezone", user, room))
+        return ZoneShown(user, room, "Europe/Madrid", "workspace")
+
+    async def set_timezone(self, user: str | None, room: str | None, zone: str | None) -> ZoneShown:
+        self.calls.append(("set_timezone", user, room, zone))
+        if zone == "Europe/Madird":
+            raise OfficeError("no conozco la zona; escribe Europe/Madrid", 409)
+        return ZoneShown(user, room, zone or "UTC", "user" if user else "room")
 
     async def reminders(self, room: str | None, all: bool) -> Sequence[ReminderInfo]:
         self.calls.append(("reminders", room, all))

@@ -128,6 +128,26 @@ async def test_why_tells_what_made_an_agent_speak(
     assert json.loads((await ctl("why", "$e1", "--json")).stdout)["cause"]["kind"] == cause.kind
 
 
+async def test_a_zone_is_shown_set_and_forgotten(running: Any, ctl: Ctl) -> None:
+    shown = await ctl("timezone", "--user", "ana")
+    assert (shown.exit_code, shown.stdout) == (0, "Europe/Madrid (de supervisor.yaml)\n")
+    found = await ctl("--json", "timezone", "--room", "#taller", "Asia/Tokyo")
+    assert json.loads(found.stdout) == {
+        "user": None,
+        "room": "#taller",
+        "timezone": "Asia/Tokyo",
+        "source": "room",
+    }
+    await ctl("timezone", "--user", "ana", "-")
+    assert [call for call in running.office.calls if call[0] == "set_timezone"] == [
+        ("set_timezone", None, "#taller", "Asia/Tokyo"),
+        ("set_timezone", "@ana", None, None),
+    ]
+    wrong = await ctl("timezone", "--user", "ana", "Europe/Madird")
+    assert wrong.exit_code == 1 and "Europe/Madrid" in wrong.stderr
+    assert (await ctl("timezone")).exit_code == 1
+
+
 async def test_reminders_and_schedules_are_tables(running: Any, ctl: Ctl) -> None:
     assert "riegue" in (await ctl("reminders")).stdout
     assert "0 9 * * 1" in (await ctl("cron", "list")).stdout

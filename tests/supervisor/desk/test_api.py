@@ -79,6 +79,36 @@ async def test_queries_reach_the_office(running: Any, client: httpx2.AsyncClient
     await client.get("/api/cron/runs", params={"schedule": "asistente/lunes"})
     assert ("reminders", "#taller", True) in running.office.calls
     assert ("cron_runs", "asistente/lunes") in running.office.calls
+    await client.get("/api/timezone", params={"user": "ana", "room": "#taller"})
+    assert ("timezone", "@ana", "#taller") in running.office.calls
+    await client.post(
+        "/api/timezone", json={"user": "@ana:example.org", "timezone": " Asia/Tokyo "}
+    )
+    assert ("set_timezone", "@ana:example.org", None, "Asia/Tokyo") in running.office.calls
+    await client.post("/api/timezone", json={"room": "#taller", "timezone": None})
+    assert ("set_timezone", None, "#taller", None) in running.office.calls
+
+
+@pytest.mark.parametrize(
+    ("body", "key"),
+    [
+        ({"timezone": "UTC"}, "user"),
+        ({"user": "@ana", "room": "#taller", "timezone": "UTC"}, "room"),
+        ({"user": 7, "timezone": "UTC"}, "user"),
+        ({"user": "@a b", "timezone": "UTC"}, "user"),
+        ({"user": "@ana"}, "timezone"),
+        ({"user": "@ana", "timezone": ["UTC"]}, "timezone"),
+        ({"user": "@ana", "timezone": "UTC", "zone": "x"}, "zone"),
+    ],
+)
+async def test_whose_zone_and_which_must_be_said(
+    running: Any, client: httpx2.AsyncClient, body: dict[str, Any], key: str
+) -> None:
+    answer = await client.post("/api/timezone", json=body)
+    assert answer.status_code == 400
+    assert answer.json()["errors"][0]["key"] == key
+    assert (await client.get("/api/timezone")).status_code == 400
+    assert not [call for call in running.office.calls if call[0] == "set_timezone"]
 
 
 async def test_say_returns_the_admitted_line(running: Any, client: httpx2.AsyncClient) -> None:

@@ -72,10 +72,7 @@ class Member:
 
     def cell(self, name: str) -> CellInfo | None:
         """Return the state of the agent's loop or connection, None before a start."""
-        if self.own is None:
-            return None
-        found = [child for child in self.own.tree().children if child.name == name]
-        return found[0] if found else None
+        return None if self.own is None else self.own.child(name)
 
 
 @attrs.define(eq=False)
@@ -294,7 +291,7 @@ class Fleet:
 
     def running(self, member: Member) -> bool:
         """Tell whether an agent is under supervision, in whatever state."""
-        return member.id in {child.name for child in self._agents().tree().children}
+        return self._agents().child(member.id) is not None
 
     async def reload(self, member: Member, loaded: Loaded[AgentConfig]) -> int:
         """Swap an agent's loop (its connection too if `matrix:` changed); return the generation.

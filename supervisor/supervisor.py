@@ -205,6 +205,11 @@ class Supervisor:
             children=tuple(cell.info() for cell in self._cells.values()),
         )
 
+    def child(self, name: str) -> CellInfo | None:
+        """Describe one child and what is below it; None when there is none of that name."""
+        cell = self._cells.get(name)
+        return None if cell is None else cell.info()
+
     @property
     def stopping(self) -> bool:
         """Whether the stop has begun: no child starts any more."""

@@ -31,15 +31,14 @@ def schedule() -> Callable[..., ScheduleConfig]:
     fields = {field.name for field in attrs.fields(ScheduleConfig)}
     own = fields - {"name", "cron", "action"}
 
-    def make(
-        name: str = "diario", cron: str | None = "0 18 * * *", **given: Any
-    ) -> ScheduleConfig:
+    def make(name: str = "diario", cron: str | None = "0 18 * * *", **given: Any) -> ScheduleConfig:
         config: Mapping[str, Any] = {key: given.pop(key) for key in own & given.keys()}
         action = ActionConfig(**({"kind": "send_message", "message": "hola"} | given))
         return ScheduleConfig(
             name=name,
             cron=None if "every" in config else cron,
-            action=action, **({"output_room": ROOM} | dict(config))
+            action=action,
+            **({"output_room": ROOM} | dict(config)),
         )
 
     return make

@@ -124,9 +124,7 @@ def test_jitter_is_no_lateness() -> None:
     wake = partial(put_off, "a/b", jitter=3000.0, times=times)
     now = wake(due)
     assert now - due > PUNCTUAL
-    assert plan_recurring(times, due, now, CatchUp("skip"), wake) == Plan(
-        (due,), None, due + 3600
-    )
+    assert plan_recurring(times, due, now, CatchUp("skip"), wake) == Plan((due,), None, due + 3600)
 
 
 def test_a_very_long_downtime_is_counted_as_at_least() -> None:

@@ -24,10 +24,13 @@ export class Panel {
   static #all = [];
   #timer = 0;
   #due = 0;
+  #read = -Infinity; // when the last reading ended
   #run;
 
-  // `read()` is awaited; `every` milliseconds while the page is seen, `settle` after news.
-  constructor(read, every, settle) {
+  // `read()` is awaited; `every` milliseconds while the page is seen, `settle` after news, but not
+  // before `gap` after the last reading: a storm of news must leave the supervisor its time.
+  constructor(read, every, settle, gap) {
+    this.gap = gap;
     this.every = every;
     this.settle = settle;
     this.#run = oneAtATime(read);
@@ -43,7 +46,7 @@ export class Panel {
 
   // News: read once they have settled.
   soon() {
-    this.#plan(this.settle);
+    this.#plan(Math.max(this.settle, this.#read + this.gap - performance.now()));
   }
 
   async now() {
@@ -53,6 +56,7 @@ export class Panel {
     try {
       await this.#run();
     } finally {
+      this.#read = performance.now();
       this.#plan(this.every);
     }
   }

@@ -40,6 +40,12 @@ class Rhythm:
         """True when it says which days of the unit are meant."""
         return bool(self.weekdays or self.monthdays or self.date)
 
+    @property
+    def _in_a_row(self) -> bool:
+        """True for `de lunes a viernes`, which may follow `todos los días`."""
+        pairs = zip(self.weekdays, self.weekdays[1:], strict=False)
+        return len(self.weekdays) > 1 and all((b - a) % 7 == 1 for a, b in pairs)
+
     def fields(self) -> str | None:
         """Return the cron fields day, month and day of week; None when the words do not fit."""
         if self.date is not None:
@@ -54,7 +60,8 @@ class Rhythm:
             fits = self.unit == "month" or (not self.unit and self.nth in (1, LAST))
             return f"* * {dow}" if fits else None
         if self.weekdays:
-            return f"* * {_days(self.weekdays)}" if self.unit in ("", "day", "week") else None
+            fits = self.unit in ("", "week") or (self.unit == "day" and self._in_a_row)
+            return f"* * {_days(self.weekdays)}" if fits else None
         return "* * *" if self.unit == "day" else None
 
 
@@ -182,7 +189,7 @@ def _each(words: Words, rhythm: Rhythm) -> Rhythm | None:
     """`cada` and what it counts: `cada lunes`, `every night`, `todos los 24 de diciembre`."""
     if not words.take_any(*_EACH) or rhythm.detailed:
         return None
-    part = take_plural_part(words) if not rhythm.unit else None
+    part = take_plural_part(words, every=True) if not rhythm.unit else None
     if part is not None:
         return attrs.evolve(rhythm, repeats=True, unit="day", part=part)
     words.take_any(("dia",), ("dias",))

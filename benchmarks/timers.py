@@ -5,7 +5,7 @@ from __future__ import annotations
 import heapq
 import importlib
 import logging
-import threading
+import sqlite3
 import time
 from collections.abc import Callable, Sequence
 from contextlib import contextmanager
@@ -15,11 +15,35 @@ from typing import Any
 
 import trio
 
-__all__ = ["apscheduler_installed", "apscheduler_lags", "apscheduler_times", "heap_lags"]
-__all__ += ["heap_times", "heard"]
+__all__ = [
+    "apscheduler_installed",
+    "apscheduler_lags",
+    "apscheduler_times",
+    "commit_time",
+    "heap_lags",
+    "heap_times",
+    "heard",
+    "open_bare",
+]
 
 _LAGS: list[float] = []
-_DONE = threading.Event()
+_PROBES = 20
+
+
+def commit_time(file: sqlite3.Connection) -> float:
+    """Seconds of one row written and synced to the disk: what any store must pay."""
+    start = time.perf_counter()
+    file.execute("INSERT INTO written(what) VALUES ('')")
+    return time.perf_counter() - start
+
+
+def open_bare(file: Path) -> sqlite3.Connection:
+    """Open a file for `commit_time`."""
+    raw = sqlite3.connect(file, isolation_level=None)
+    raw.execute("PRAGMA journal_mode=WAL")
+    raw.execute("PRAGMA synchronous=FULL")
+    raw.execute("CREATE TABLE written(what)")
+    return raw
 
 
 def heap_times(count: int) -> tuple[float, float]:
@@ -78,16 +102,24 @@ def apscheduler_times(file: Path | None, count: int, removed: int) -> tuple[floa
         return added, took
 
 
-def apscheduler_lags(file: Path | None, dues: Callable[[], Sequence[float]]) -> list[float]:
-    """How late, in seconds, each of these jobs starts; they are added before the clock matters."""
+def apscheduler_lags(file: Path | None, dues: Callable[[float], Sequence[float]]) -> list[float]:
+    """How late, in seconds, each of these jobs starts.
+
+    `dues(lead)` gives instants from `lead` seconds on: time enough to add them all before.
+    """
     _LAGS.clear()
-    _DONE.clear()
     with _running(file, paused=True) as scheduler:
-        instants = dues()
+        start = time.perf_counter()
+        _add(scheduler, [time.time() + 86400] * _PROBES)
+        each = (time.perf_counter() - start) / _PROBES
+        scheduler.remove_all_jobs()
+        instants = dues(1.5 + 2 * each * len(dues(0.0)))
         _add(scheduler, instants)
+        if time.time() > min(instants):
+            raise RuntimeError("adding the jobs took longer than expected")
         scheduler.resume()
         while len(_LAGS) < len(instants):
-            _DONE.wait(0.05)
+            time.sleep(0.05)
     return list(_LAGS)
 
 

@@ -15,6 +15,7 @@ MODULES = (
     "reloading",
     "startup",
     "page",
+    "reminders",
 )  # each has rows(quick: bool) -> list[Row]
 
 

@@ -202,8 +202,7 @@ class Actions:
         facts = {"room": claim.occurrence.room, "late_s": late}
         if verdict.outcome == "fired":
             log.info(f"{kind}_fired", id=claim.job.id, **facts)
-            if times := self.health.worked(claim.job.id):
-                log.warning("schedule_recovered", id=claim.job.id, failures=times)
+            self.worked(claim.job.id)
         elif verdict.outcome == "failed":
             self.failed(claim.job.id, verdict.reason, kind=kind, **facts)
         else:
@@ -212,6 +211,11 @@ class Actions:
             )
         if isinstance(claim.job, Reminder) and claim.job.one_shot:
             log.info("reminder_auto_removed", id=claim.job.id)
+
+    def worked(self, id: str, heard: bool = False) -> None:
+        """Log a recovery, once; `heard`: a room has taken a message of it."""
+        if times := self.health.worked(id, heard):
+            log.warning("schedule_recovered", id=id, failures=times)
 
     def failed(self, id: str, reason: str, kind: str = "schedule", **facts: object) -> None:
         """Log a failure as an error, unless the schedule failed the last time too."""

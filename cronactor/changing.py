@@ -57,10 +57,12 @@ class Changing:
             raise Explained("change_nothing", locale)
         message = None if request.message is None else checked_message(request.message, locale)
         shifts: list[str] = []
+        before: list[Reminder] = []
 
         def change(known: Reminder) -> Reminder:
             if not known.kept or known.next_due is None:
                 raise Explained("no_reminder", locale, id=known.id)
+            before.append(known)
             if message is not None:
                 known = attrs.evolve(known, message=message)
             if request.when is None:
@@ -71,7 +73,8 @@ class Changing:
 
         find = await self._find(request.which, locale, latest=False)
         kept = await self._change(find, change, request.idempotency_key, locale)
-        return self._changed(kept, shifts)
+        ended = [known for known in before if kept.one_shot and not known.one_shot]
+        return attrs.evolve(self._changed(kept, shifts), before=ended[0] if ended else None)
 
     async def snooze(self, request: SnoozeReminder) -> ReminderChanged:
         """Have a reminder speak (again) at another time. Raises Explained."""

@@ -146,8 +146,9 @@ def _spoken(words: Words, announced: bool, with_day: bool) -> SaidClock | None:
     before = words.at
     minute = _fraction(words)
     explicit = explicit or hours or announced or minute is not None
-    if minute is None:
+    if minute is None and (explicit or not (words.peek() or "").isdigit()):
         minute = _minutes(words, hours)
+    minute = minute or 0
     read = words.tokens[before : words.at]
     loose = len(read) in (1, 2) and read[-1].isdigit() and read[0] in ("y", read[-1])
     parts = _parts(words)

@@ -67,10 +67,12 @@ def take_part(words: Words, *, bare: bool = False) -> Part | None:
     return None
 
 
-def take_plural_part(words: Words) -> Part | None:
-    """Read what follows `every` or `todas las`: `mañanas`, `night`."""
+def take_plural_part(words: Words, *, every: bool = False) -> Part | None:
+    """Read `mañanas`, `nights`; with `every` before it also `mañana`, `night`."""
     word = words.peek() or ""
-    name = _PLURALS.get(word) or _SPANISH.get(word) or _ENGLISH.get(word)
+    name = _PLURALS.get(word)
+    if every:
+        name = name or _SPANISH.get(word) or _ENGLISH.get(word)
     return Part(name, word) if name is not None and words.take(word) else None
 
 

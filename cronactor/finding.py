@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from operator import attrgetter
 from typing import Any
 
 import attrs
@@ -19,11 +20,15 @@ __all__ = [
     "fetch",
     "first",
     "insert",
+    "insert_new",
     "search",
 ]
 
 FIELDS = tuple(field.name for field in attrs.fields(Reminder))
 COLUMNS = ", ".join(FIELDS)
+_MARKS = ", ".join("?" * len(FIELDS))
+_values = attrgetter(*FIELDS)
+_INSERT_NEW = f"INSERT OR IGNORE INTO reminders({COLUMNS}) VALUES ({_MARKS})"
 
 
 class RoomFull(Exception):
@@ -123,6 +128,15 @@ def insert(db: sqlite_utils.Database, reminder: Reminder) -> Reminder:
     marks = ", ".join("?" * len(FIELDS))
     db.conn.execute(f"INSERT INTO reminders({COLUMNS}) VALUES ({marks})", attrs.astuple(reminder))
     return reminder
+
+
+def insert_new(db: sqlite_utils.Database, reminder: Reminder) -> Reminder:
+    """Keep a new reminder, most often in one statement; return it, or the one that has its key."""
+    if not reminder.idempotency_key:
+        reminder = attrs.evolve(reminder, idempotency_key=reminder.id)
+    if db.conn.execute(_INSERT_NEW, _values(reminder)).rowcount == 1:
+        return reminder
+    return first(db, "idempotency_key = ?", reminder.idempotency_key) or insert(db, reminder)
 
 
 def replace(db: sqlite_utils.Database, reminder: Reminder) -> None:

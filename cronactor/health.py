@@ -9,7 +9,9 @@ from collections.abc import Container, Iterator, Mapping
 
 import attrs
 
-__all__ = ["OVERDUE", "Health", "Streak"]
+__all__ = ["OVERDUE", "REFUSED", "Health", "Streak"]
+
+REFUSED = "the room refused it"
 
 OVERDUE = 60.0
 """Seconds after which something active and due should have been taken up."""
@@ -22,6 +24,11 @@ class Streak:
     times: int
     reason: str
     at: float
+
+    @property
+    def refused(self) -> bool:
+        """True when it was the room that would not have the message: only the room can end it."""
+        return self.reason.startswith(REFUSED)
 
 
 @attrs.define
@@ -42,10 +49,16 @@ class Health:
         self.failing[id] = Streak(times, reason, at)
         return times
 
-    def worked(self, id: str) -> int:
-        """Note that a schedule works (again); return how many failures came before."""
-        streak = self.failing.pop(id, None)
-        return 0 if streak is None else streak.times
+    def worked(self, id: str, heard: bool = False) -> int:
+        """Note that a schedule works (again); return how many failures came before.
+
+        What a room refused works again once one of its messages is `heard` there.
+        """
+        streak = self.failing.get(id)
+        if streak is None or (streak.refused and not heard):
+            return 0
+        del self.failing[id]
+        return streak.times
 
     def forget(self, known: Container[str], before: float) -> None:
         """Forget what failed before an instant and is gone now."""

@@ -11,7 +11,7 @@ import trio
 
 from channels.bus import Bus
 from channels.messages import Refused, Sent
-from cronactor.health import Health
+from cronactor.health import REFUSED, Health
 from cronactor.ledger import Ledger
 from cronactor.persist import persist
 
@@ -22,11 +22,15 @@ log = structlog.get_logger()
 
 @attrs.define(eq=False)
 class Hearing:
-    """Listens on the topics `sent` and `refused`. `failed(id, why)` hears of a refused message."""
+    """Listens on the topics `sent` and `refused`. `failed(id, why)` hears of a refused message.
+
+    `worked(id, True)` hears that a room which had refused has taken one.
+    """
 
     ledger: Ledger
     bus: Bus
     failed: Callable[[str, str], None]
+    worked: Callable[[str, bool], None]
     health: Health
 
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
@@ -50,6 +54,12 @@ class Hearing:
         pairs = [(sent.txn_id, sent.event_id) for sent in events if sent.txn_id.startswith("occ-")]
         if pairs:
             await persist("events", partial(self.ledger.set_events, pairs), self.health)
+        if not any(streak.refused for streak in self.health.failing.values()):
+            return
+        for _, event_id in pairs:
+            occurrence = await self.ledger.said(event_id)
+            if occurrence is not None:
+                self.worked(occurrence.schedule_id, True)
 
     async def _refused(self, *, task_status: trio.TaskStatus[None]) -> None:
         with self.bus.subscribe("refused", capacity=1024) as refused:
@@ -60,7 +70,7 @@ class Hearing:
                     await self._keep_refusal(event)
 
     async def _keep_refusal(self, event: Refused) -> None:
-        why = f"the room refused it: {event.error}"
+        why = f"{REFUSED}: {event.error}"
         note = partial(self.ledger.set_refused, [(event.txn_id, why)])
         for id in await persist("events", note, self.health):
             self.failed(id, why)

@@ -106,8 +106,13 @@ class Ledger:
         await self._db.write(end)
 
     async def set_refused(self, refused: Sequence[tuple[str, str]]) -> tuple[str, ...]:
-        """Note why a room refused a message: pairs (txn id, why); return the ids of its jobs."""
-        sql = "UPDATE occurrences SET reason = ? WHERE txn_id = ? AND event_id IS NULL"
+        """Note why a room refused a message: pairs (txn id, why); return the ids of its jobs.
+
+        What had fired by being handed over has failed: nobody has heard it.
+        """
+        failed = "CASE outcome WHEN 'fired' THEN 'failed' ELSE outcome END"
+        sql = f"UPDATE occurrences SET reason = ?, outcome = {failed} WHERE txn_id = ?"
+        sql += " AND event_id IS NULL"
 
         def update(db: sqlite_utils.Database) -> list[str]:
             found = []

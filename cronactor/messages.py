@@ -197,12 +197,14 @@ class ReminderChanged:
     """The reminder as it is now, and its next instant said in local time ("" if it has none).
 
     `note` as in ReminderAdded. `of` is the id of the recurring reminder that is said once more.
+    `before` is the reminder as it was, if it repeated and no longer does.
     """
 
     reminder: Reminder
     text: str = ""
     note: str = ""
     of: str = ""
+    before: Reminder | None = None
 
 
 @attrs.frozen

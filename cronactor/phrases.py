@@ -49,10 +49,8 @@ def parse(text: str, now: float, zone: str, locale: str = "es") -> When:
 
 
 _DASHES = dict.fromkeys(map(ord, "‐‑‒–—―−"), "-") | dict.fromkeys(map(ord, "’‘´ʼ"), "'")
-_COURTESY = re.compile(
-    r"^(?:por favor|porfa|porfavor|please)[ ,]+|[ ,]+(?:por favor|porfa|porfavor|please)[ .!]*$",
-    re.IGNORECASE,
-)
+_PLEASE = "(?:por favor|porfa|porfavor|please)"
+_COURTESY = re.compile(rf"^(?:{_PLEASE}[ ,]+)+|(?:[ ,]+{_PLEASE})+[ .!]*$", re.IGNORECASE)
 _EDGES = " .!¡?¿,;:\"'`«»“”"
 
 

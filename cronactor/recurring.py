@@ -187,8 +187,8 @@ _WHICH_DAY = {
 
 def _exact(asked: Asked, said: SaidClock, parts: Sequence[Part], heard: _Heard) -> Clock:
     """A time of day that comes back: nothing about it may depend on when it is said."""
-    if said.loose and not said.parts and 12 < said.minute < 24:
-        one, other = f"{said.hour}:{said.minute}", f"{said.minute}:00"
+    if said.loose and not said.parts and 0 < said.minute < 24:
+        one, other = f"{said.hour:02}:{said.minute:02}", f"{said.minute:02}:00"
         raise asked.error("phrase_list", text=asked.said, one=f"`{one}`", other=f"`{other}`")
     clock = settle(said, parts, asked.error)
     mixed = len({bool(other.parts) for other in heard.clocks}) > 1

@@ -12,6 +12,7 @@ from cronactor.dayparts import Part, take_plural_part
 from cronactor.lexicon import WEEKDAYS, Words
 from cronactor.monthdays import read_day_of_year, read_month_day
 from cronactor.numerals import ORDINALS
+from cronactor.rhythm_words import OF_MONTH, UNIT_PHRASES, WEEKDAY_NAMES, WEEKEND_NAMES
 from cronactor.weekdays import number_is_day
 
 __all__ = ["Rhythm", "read_rhythm"]
@@ -40,6 +41,12 @@ class Rhythm:
         """True when it says which days of the unit are meant."""
         return bool(self.weekdays or self.monthdays or self.date)
 
+    @property
+    def _in_a_row(self) -> bool:
+        """True for `de lunes a viernes`, which may follow `todos los días`."""
+        pairs = zip(self.weekdays, self.weekdays[1:], strict=False)
+        return len(self.weekdays) > 1 and all((b - a) % 7 == 1 for a, b in pairs)
+
     def fields(self) -> str | None:
         """Return the cron fields day, month and day of week; None when the words do not fit."""
         if self.date is not None:
@@ -54,7 +61,8 @@ class Rhythm:
             fits = self.unit == "month" or (not self.unit and self.nth in (1, LAST))
             return f"* * {dow}" if fits else None
         if self.weekdays:
-            return f"* * {_days(self.weekdays)}" if self.unit in ("", "day", "week") else None
+            fits = self.unit in ("", "week") or (self.unit == "day" and self._in_a_row)
+            return f"* * {_days(self.weekdays)}" if fits else None
         return "* * *" if self.unit == "day" else None
 
 
@@ -80,85 +88,24 @@ def read_rhythm(words: Words, rhythm: Rhythm) -> Rhythm | None:
     return None
 
 
-_WEEKDAY_NAMES = (
-    ("entre", "semana"),
-    ("todos", "los", "dias", "laborables"),
-    ("todos", "los", "dias", "habiles"),
-    ("todos", "los", "dias", "laborales"),
-    ("todos", "los", "dias", "de", "trabajo"),
-    ("todos", "los", "dias", "de", "entre", "semana"),
-    ("los", "dias", "laborables"),
-    ("los", "dias", "habiles"),
-    ("los", "dias", "laborales"),
-    ("los", "dias", "de", "trabajo"),
-    ("los", "dias", "de", "entre", "semana"),
-    ("cada", "dia", "laborable"),
-    ("cada", "dia", "habil"),
-    ("cada", "dia", "laboral"),
-    ("cada", "dia", "de", "entre", "semana"),
-    ("every", "weekday"),
-    ("each", "weekday"),
-    ("on", "weekdays"),
-    ("weekdays",),
-    ("every", "workday"),
-    ("every", "working", "day"),
-    ("every", "work", "day"),
-    ("every", "business", "day"),
-    ("on", "workdays"),
-    ("on", "working", "days"),
-    ("on", "business", "days"),
-)
-_WEEKEND_NAMES = (
-    ("todos", "los", "fines", "de", "semana"),
-    ("los", "fines", "de", "semana"),
-    ("cada", "fin", "de", "semana"),
-    ("todos", "los", "findes"),
-    ("los", "findes"),
-    ("cada", "finde"),
-    ("every", "weekend"),
-    ("each", "weekend"),
-    ("on", "weekends"),
-    ("on", "the", "weekends"),
-    ("weekends",),
-)
-
-
 def _whole(words: Words, rhythm: Rhythm) -> Rhythm | None:
     """`entre semana`, `every weekend`."""
     if rhythm.detailed:
         return None
-    if words.take_any(*_WEEKDAY_NAMES):
+    if words.take_any(*WEEKDAY_NAMES):
         return attrs.evolve(rhythm, repeats=True, weekdays=(0, 1, 2, 3, 4))
-    if words.take_any(*_WEEKEND_NAMES):
+    if words.take_any(*WEEKEND_NAMES):
         return attrs.evolve(rhythm, repeats=True, weekdays=(5, 6))
     return None
 
 
-_UNITS = {
-    "day": "cada dia|todos los dias|diariamente|diario|a diario|every day|everyday|each day|daily|"
-    "cada 1 dia|cada un dia|every 1 day|every single day|todos los santos dias|al dia",
-    "week": "cada semana|todas las semanas|semanalmente|every week|each week|weekly|"
-    "de cada semana|of every week|of each week|a la semana",
-    "month": "cada mes|todos los meses|mensualmente|every month|each month|monthly|de cada mes|"
-    "de todos los meses|of every month|of each month|in every month|in each month|al mes",
-    "year": "cada ano|todos los anos|anualmente|every year|each year|yearly|annually|"
-    "de cada ano|de todos los anos|of every year|of each year|al ano",
-}  # fmt: skip
-_UNIT_PHRASES = tuple(
-    (tuple(phrase.split()), unit)
-    for unit, phrases in _UNITS.items()
-    for phrase in phrases.split("|")
-)
-_OF_MONTH = (("del", "mes"), ("de", "mes"), ("of", "the", "month"))
-
-
 def _unit(words: Words, rhythm: Rhythm) -> Rhythm | None:
     """`cada mes`, `every year`, `daily`."""
-    if (rhythm.nth or rhythm.monthdays) and not rhythm.unit and words.take_any(*_OF_MONTH):
+    if (rhythm.nth or rhythm.monthdays) and not rhythm.unit and words.take_any(*OF_MONTH):
         return attrs.evolve(rhythm, unit="month")
     if rhythm.unit and (rhythm.repeats or rhythm.unit != "month"):
         return None
-    for sequence, unit in _UNIT_PHRASES:
+    for sequence, unit in UNIT_PHRASES:
         if rhythm.unit in ("", unit) and words.take(*sequence):
             day_named = words.peek(-1) in ("dia", "dias") and unit == "day"
             if day_named and _number_after(words):
@@ -182,7 +129,7 @@ def _each(words: Words, rhythm: Rhythm) -> Rhythm | None:
     """`cada` and what it counts: `cada lunes`, `every night`, `todos los 24 de diciembre`."""
     if not words.take_any(*_EACH) or rhythm.detailed:
         return None
-    part = take_plural_part(words) if not rhythm.unit else None
+    part = take_plural_part(words, every=True) if not rhythm.unit else None
     if part is not None:
         return attrs.evolve(rhythm, repeats=True, unit="day", part=part)
     words.take_any(("dia",), ("dias",))

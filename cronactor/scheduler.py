@@ -142,7 +142,13 @@ class Scheduler:
         async with trio.open_nursery() as listening:
             listening.start_soon(self._look, name="scheduler: look")
             if self.bus is not None:
-                hearing = Hearing(self.store.ledger, self.bus, self._actions.failed, self.health)
+                hearing = Hearing(
+                    self.store.ledger,
+                    self.bus,
+                    self._actions.failed,
+                    self._actions.worked,
+                    self.health,
+                )
                 await listening.start(hearing.run)
                 await self._heed_reactions(listening, self.bus)
             async with trio.open_nursery() as self._nursery:

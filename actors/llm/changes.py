@@ -78,11 +78,20 @@ def change_time(*verbs: str) -> Rule:
             time = time_of(phrase, error_of)
             which = _ENDS.sub("", fold(before).strip())
             if time is not None and which:
+                if _bare(time, phrase):
+                    return Unclear("shift", phrase)
                 id, words = described(before[: len(before.rstrip())])
                 return Change("update_reminder", id, words, before.strip(), (("time", time),))
         return _wrong_time(rest, error_of)
 
     return rule
+
+
+def _bare(time: str, phrase: str) -> bool:
+    """`una hora` for what is still to come: from now, or from its own time? Nobody guesses."""
+    return fold(time).startswith(("en ", "in ")) and not fold(bare(phrase)).startswith(
+        fold(time).split()[0] + " "
+    )
 
 
 def _wrong_time(rest: str, error_of: ErrorOf) -> Unclear | None:

@@ -86,6 +86,12 @@ _TEXTS: Final[Mapping[str, tuple[str, str]]] = {
         "No he puesto el recordatorio: {error}.",
         "I have not set the reminder: {error}.",
     ),
+    "shift": (
+        "No lo he cambiado: «{phrase}», ¿desde ahora o desde su hora? Di el momento entero: «a las "
+        "10:30», «mañana a las 10», «en 10 minutos».",
+        "I have not changed it: “{phrase}”, from now or from its own time? Say the whole time: “to "
+        "10:30”, “to tomorrow at 10”, “in 10 minutes”.",
+    ),
     "day": (
         "No he puesto el recordatorio: no sé qué día quieres. Di el día y la hora juntos, al "
         "principio: «recuérdame mañana a las 9:00 …» o «recuérdame el 2026-04-10 a las 9:00 …».",

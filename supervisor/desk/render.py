@@ -9,7 +9,17 @@ from unicodedata import combining, east_asian_width
 
 from supervisor.desk.texts import Texts
 
-__all__ = ["age", "clean", "local_time", "paragraph", "relative", "table", "tree_lines", "width"]
+__all__ = [
+    "age",
+    "clean",
+    "local_time",
+    "paragraph",
+    "relative",
+    "table",
+    "there",
+    "tree_lines",
+    "width",
+]
 
 _UNITS = ((86_400, "d"), (3_600, "h"), (60, "min"))
 
@@ -63,20 +73,29 @@ def age(seconds: float) -> str:
 
 def local_time(instant: float | str | None, now: datetime) -> str | None:
     """Return an instant (epoch or ISO) in the host's zone: the hour, and the date if not today."""
+    return None if instant is None else _shown(_moment(instant), now)
+
+
+def there(instant: str | None, now: datetime) -> str | None:
+    """Return an ISO instant as clocks show it in its own zone, as a calendar means it."""
     if instant is None:
         return None
-    moment = _moment(instant)
-    today = moment.date() == now.date()
-    return f"{moment:%H:%M:%S}" if today else f"{moment:%Y-%m-%d %H:%M}"
+    moment = datetime.fromisoformat(instant)
+    return _shown(moment, now.astimezone(moment.tzinfo))
 
 
 def relative(instant: str | None, now: datetime, texts: Texts) -> str | None:
-    """Return an ISO instant in local time with how far it is from now: `09:00:00 (en 5 min)`."""
+    """Return an ISO instant in its own zone with how far it is from now: `09:00:00 (en 5 min)`."""
     if instant is None:
         return None
     ahead = (_moment(instant) - now).total_seconds()
     away = texts("in" if ahead >= 0 else "ago", age=age(abs(ahead)))
-    return f"{local_time(instant, now)} ({away})"
+    return f"{there(instant, now)} ({away})"
+
+
+def _shown(moment: datetime, now: datetime) -> str:
+    today = moment.date() == now.date()
+    return f"{moment:%H:%M:%S}" if today else f"{moment:%Y-%m-%d %H:%M}"
 
 
 def _moment(instant: float | str) -> datetime:

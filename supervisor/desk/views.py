@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from supervisor.desk.render import age, clean, local_time, paragraph, relative, table
+from supervisor.desk.render import age, clean, local_time, paragraph, relative, table, there
 from supervisor.desk.texts import Texts
 
 __all__ = ["history", "reloads", "reminders", "runs", "schedules", "status", "why", "zone"]
@@ -97,7 +97,7 @@ def schedules(found: Iterable[Answer], now: datetime, texts: Texts) -> str:
         [
             *(one[key] for key in ("id", "cron", "timezone")),
             relative(one["next"], now, texts),
-            one["last"] and local_time(one["last"]["scheduled"], now),
+            one["last"] and there(one["last"]["scheduled"], now),
             one["last"] and one["last"]["outcome"],
         ]
         for one in found
@@ -111,7 +111,7 @@ def runs(found: Sequence[Answer], now: datetime, texts: Texts) -> str:
     rows = [
         [
             run["schedule"],
-            local_time(run["scheduled"], now),
+            there(run["scheduled"], now),
             _took(run),
             *(run[key] for key in ("outcome", "reason", "event_id")),
         ]

@@ -11,7 +11,7 @@ import trio
 from trio.testing import MockClock
 
 from channels.errors import RemoteError
-from channels.messages import TaskResult
+from channels.messages import Refused, Sent, TaskResult
 from config.schema import ScheduleConfig
 from cronactor.health import Health
 from cronactor.messages import ListRuns, ScheduleSet
@@ -57,6 +57,48 @@ async def test_failures_in_a_row_are_one_notice_and_one_recovery(
         ("schedule_recovered", "warning"),
     ]
     assert told[1]["failures"] == 5
+
+
+async def test_refusals_of_a_room_in_a_row_are_one_notice_and_one_recovery_when_it_is_heard(
+    world: Any, schedule: MakeSchedule, autojump_clock: MockClock
+) -> None:
+    """That the message was handed over is no recovery: only the room can say that."""
+    takes = False
+
+    async def room() -> None:
+        done = set()
+        while True:
+            await trio.sleep(1)
+            for row in await world.rows():
+                if row.txn_id in done:
+                    continue
+                done.add(row.txn_id)
+                if takes:
+                    world.bus.publish(
+                        "sent", Sent(row.agent, row.room, row.txn_id, "$" + row.txn_id)
+                    )
+                else:
+                    world.bus.publish(
+                        "refused", Refused(row.agent, row.room, row.txn_id, "forbidden")
+                    )
+
+    with structlog.testing.capture_logs() as logs:
+        async with world, world.running() as scheduler, trio.open_nursery() as nursery:
+            nursery.start_soon(room)
+            await world.ask(ScheduleSet("asistente", (schedule(cron="* * * * *"),)))
+            await trio.sleep(5 * 60 + 10)
+            problems = list(scheduler.health.problems())
+            takes = True
+            await trio.sleep(120)
+            runs = await world.ask(ListRuns())
+            assert list(scheduler.health.problems()) == []
+            nursery.cancel_scope.cancel()
+    assert problems == ["asistente/diario failed 5 times in a row: the room refused it: forbidden"]
+    assert [run.outcome for run in runs] == ["fired"] * 2 + ["failed"] * 5
+    told = [
+        e["event"] for e in logs if e["event"].startswith("schedule_") and e["log_level"] != "info"
+    ]
+    assert told == ["schedule_failed", "schedule_recovered"]
 
 
 async def test_a_failure_of_the_process_before_is_known_again_and_not_told_again(

@@ -130,6 +130,18 @@ async def test_deleting_twice_is_deleting_and_a_fired_one_cannot_be_deleted(
     assert await store.delete("r00000", at=NOW) is None
 
 
+async def test_many_are_created_at_once_each_once_for_its_key_and_under_its_own_id(
+    store: ReminderStore,
+) -> None:
+    first, _ = await store.create(reminder("a"))
+    again, other, third = await store.create_many(
+        [reminder("a", message="otra"), reminder("b", id=first.id), reminder("c", next_due=NOW)]
+    )
+    assert again == first
+    assert other.id not in (first.id, third.id) and other.message == "regar"
+    assert await store.load_active() == (third, first, other)
+
+
 async def test_a_recurring_reminder_stays_active_when_it_fires(store: ReminderStore) -> None:
     kept, _ = await store.create(reminder("a", cron="0 9 * * *"))
     await store.mark_fired(kept.id, NOW + 61)

@@ -308,6 +308,23 @@ def test_a_changed_reminder_is_confirmed_with_date_time_and_zone(tmp_path: Path)
     played(story, tmp_path)
 
 
+def test_one_that_no_longer_repeats_says_so(tmp_path: Path) -> None:
+    async def story(do: World) -> None:
+        told = await do("create_reminder", message="fichar", time="de lunes a viernes a las 8:00")
+        id_ = id_of(told)
+        told = await do("update_reminder", id=id_, time="mañana a las 8:30")
+        assert "Ya no se repite (antes, con el cron `0 8 * * 1-5`)" in told.text
+        told = await do("update_reminder", id=id_, time="mañana a las 9:30")
+        assert "Ya no se repite" not in told.text
+        await do("update_reminder", id=id_, time="cada 2 horas")
+        told = await do("update_reminder", {"locale": "en"}, id=id_, time="tomorrow at 9:30")
+        assert "It no longer repeats (before, every 2 hours)" in told.text
+        told = await do("update_reminder", id=id_, message="fichar ya")
+        assert "Ya no se repite" not in told.text
+
+    played(story, tmp_path)
+
+
 def test_again_in_ten_minutes_means_the_one_that_has_just_fired(tmp_path: Path) -> None:
     async def story(do: World) -> None:
         id_ = id_of(await do("create_reminder", message="regar", time="en 5 segundos"))

@@ -30,6 +30,12 @@ _TEXTS: Final = {
         "Hecho: «{message}» {how}; la próxima vez, {when}. [{id}]",
         "Done: “{message}” {how}; the next time is {when}. [{id}]",
     ),
+    "repeats_no_more": (
+        "Ya no se repite (antes, {how}). Si debe repetirse, di también cuándo: «todos los lunes a "
+        "las 10:00», «cada 2 horas».",
+        "It no longer repeats (before, {how}). If it should, say when: “every monday at 10am”, "
+        "“every 2 hours”.",
+    ),
     "once_more": (
         "Hecho: «{message}» otra vez {when}. [{id}] El que se repite [{of}] sigue como estaba.",
         "Done: “{message}” once more {when}. [{id}] The one that repeats [{of}] stays as it was.",
@@ -128,6 +134,8 @@ def moved(reply: ReminderChanged, locale: str) -> str:
         return _confirmed("once_more", reminder, reply.text, reply.note, locale, of=reply.of)
     key = "moved" if reminder.one_shot else "moved_recurring"
     text = _confirmed(key, reminder, reply.text, reply.note, locale)
+    if reply.before is not None:
+        text += "\n" + say("repeats_no_more", locale, how=_how(reply.before, locale))
     return f"{text}\n{_said('paused', reminder, locale)}" if reminder.state == PAUSED else text
 
 

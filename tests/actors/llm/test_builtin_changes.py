@@ -80,7 +80,7 @@ MOVES = [
         "r7f3k2",
         "mañana a las 10:00",
     ),
-    ("pospón el del standup 10 minutos", "rab12c", "en 10 minutos"),
+    ("pospón el del standup a dentro de 10 minutos", "rab12c", "dentro de 10 minutos"),
     (
         "cambia el del standup a todos los martes a las 10:00",
         "rab12c",
@@ -96,6 +96,25 @@ def test_the_one_the_words_describe_is_moved(text: str, id: str, time: str) -> N
     assert reply(text).tool == "list_reminders"
     got = reply(text, *called("list_reminders", LIST))
     assert (got.tool, got.arguments) == ("update_reminder", {"id": id, "time": time})
+
+
+@pytest.mark.parametrize(
+    ("text", "asks"),
+    [
+        ("pospón el del standup una hora", "desde ahora o desde su hora"),
+        ("retrasa el de las plantas 10 minutos", "desde ahora o desde su hora"),
+        ("adelanta el del standup media hora", "desde ahora o desde su hora"),
+        ("pospón r7f3k2 una hora más", "desde ahora o desde su hora"),
+        ("postpone the standup one by 10 minutes", "from now or from its own time"),
+        ("delay the plantas one 1 hour", "from now or from its own time"),
+    ],
+)
+def test_a_bare_duration_is_not_taken_as_from_now_for_one_that_is_still_to_come(
+    text: str, asks: str
+) -> None:
+    """Postponing tomorrow's reminder by an hour must not have it speak in an hour."""
+    got = reply(text)
+    assert got.tool is None and asks in got.text
 
 
 def test_an_id_is_moved_at_once() -> None:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from supervisor.desk.render import age, clean, local_time, paragraph, relative, table, width
+from supervisor.desk.render import age, clean, local_time, paragraph, relative, table, there, width
 from supervisor.desk.texts import Texts
 
 
@@ -64,6 +64,14 @@ def test_instants_are_local_with_the_offset_of_their_own_day(madrid: datetime) -
     assert local_time("2026-01-10T09:30:00+00:00", madrid) == "2026-01-10 10:30"
     assert local_time(madrid.timestamp(), madrid) == "12:00:00"
     assert local_time(None, madrid) is None
+
+
+def test_a_time_of_the_calendar_is_that_of_its_own_zone_and_so_is_today(madrid: datetime) -> None:
+    texts = Texts("es")
+    assert there("2026-04-10T19:05:00+09:00", madrid) == "19:05:00"
+    assert there("2026-04-11T00:30:00+09:00", madrid) == "2026-04-11 00:30"
+    assert there(None, madrid) is None
+    assert relative("2026-04-10T19:05:00+09:00", madrid, texts) == "19:05:00 (en 5 min)"
 
 
 def test_what_is_to_come_and_what_was_say_how_far(madrid: datetime) -> None:

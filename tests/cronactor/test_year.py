@@ -65,7 +65,8 @@ class Story:
     idle: float = 12 * HOUR
     jumps: tuple[float, ...] = (-HOUR, HOUR, -DAY, DAY)
     intervals: Mapping[str, float] = attrs.Factory(dict)  # message: seconds
-    latest: float = 0.0
+    latest: float = 0.0  # the latest the clock ever said
+    ended: float = 0.0  # what it said in the end; it may have been set back
     troubles: Counter[str] = attrs.Factory(Counter)
 
     async def tell(self) -> None:
@@ -77,6 +78,7 @@ class Story:
             self.world.epoch = self.rng.choice([self.world.epoch, f"epoch {self.rng.random()}"])
         async with self.living() as scheduler:
             await self.attentive(scheduler)
+            self.ended = self.world.clock.now()
 
     async def generation(self, end: float) -> None:
         """One process: it lives through disturbances until it is stopped, cancelled or killed."""
@@ -199,7 +201,7 @@ class Story:
                 (run,) = runs
                 assert (job.state, run.count) == (run.outcome, 1)
             else:
-                assert not runs and job.next_due > self.latest
+                assert not runs and job.next_due > self.ended
             return
         assert runs and job.next_due is not None
         first = runs[0].scheduled_at
@@ -332,7 +334,7 @@ def test_minutely_schedules_have_one_outcome_a_minute_across_clock_changes(
         world,
         tuple(configs),
         random.Random(seed),
-        seconds=size(1, 30) * DAY,
+        seconds=size(1, 10) * DAY,
         calm=size(1, 4) * HOUR,
         idle=30.0,
         jumps=((-HOUR, HOUR), (-HOUR, HOUR, -DAY, DAY))[size(0, 1)],

@@ -69,7 +69,7 @@ def test_light_and_dark_are_two_sets_of_colours_and_everything_can_be_read_in_bo
     for scheme in ("light", "dark"):
         guest = visit(scheme=scheme)
         page = enter(guest, busy)
-        answer = said(page, "Asia/Tokyo").first
+        answer = said(page, "(Asia/Tokyo)").first
         expect(answer).to_be_visible()
         expect(agent(page, "devops")).to_be_visible()
         expect(page.locator("#reminders [data-reminder]").first).to_be_visible()

@@ -53,7 +53,7 @@ def test_why_explains_a_persons_message_and_an_agents(
     page = enter(guest, url, "eva")
     choose(page, "#patio")
     mine = say(page, "devops, what time is it in Tokyo?")
-    answer = said(page, "Asia/Tokyo")
+    answer = said(page, "(Asia/Tokyo)")
     expect(answer).to_have_count(1)
     dialog = page.get_by_role("dialog")
     mine.locator(".why").click()

@@ -39,9 +39,9 @@ STATE = {
 }
 
 TIME = {
-    "a reminder is created twice": "INSERT INTO reminders SELECT 'zzz', agent, room, user, message,"
-    " timezone, locale, created_at, next_due, cron, wall, fired_at, state, 'other', ended_at"
-    " FROM reminders LIMIT 1",
+    "a reminder is created twice": "CREATE TEMP TABLE again AS SELECT * FROM reminders LIMIT 1;"
+    " UPDATE again SET id = 'zzz', idempotency_key = 'other';"
+    " INSERT INTO reminders SELECT * FROM again",
     "a reminder is lost": "DELETE FROM reminders WHERE agent = 'devops'",
     "a reminder is still to come": "UPDATE reminders SET state = 'active'",
     "an occurrence has no outcome": "UPDATE occurrences SET outcome = NULL",

@@ -66,8 +66,8 @@ const hub = new Hub(person, {
 
 const tree = new Tree(() => supervision.now());
 const agenda = new Agenda();
-const supervision = new Panel(readSupervision, 2000, 150, 600);
-const times = new Panel(() => agenda.read(), 5000, 300, 1500);
+const supervision = new Panel(readSupervision, 2000, 150, 1000);
+const times = new Panel(() => agenda.read(), 5000, 300, 3000);
 
 async function readSupervision() {
   const agents = await tree.read();

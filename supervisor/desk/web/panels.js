@@ -73,6 +73,8 @@ export class Panel {
 }
 
 const SHARE = 3; // of this many equal parts of time, applying takes one
+const FLOOD = 100; // so many at once are not read one by one: what they change is painted less often
+const FLOOD_PAUSE = 400;
 
 // Collects items and hands them over together, once a frame, or more seldom when that takes long:
 // a flood must leave time for a person's keys. A hidden page has no frames.
@@ -97,7 +99,8 @@ export class Batch {
     this.#items = [];
     const began = performance.now();
     if (items.length) this.apply(items);
-    this.#free = performance.now() + (performance.now() - began) * SHARE;
+    const rest = (performance.now() - began) * SHARE;
+    this.#free = performance.now() + (items.length > FLOOD ? Math.max(rest, FLOOD_PAUSE) : rest);
   }
 
   #plan() {

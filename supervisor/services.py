@@ -30,8 +30,8 @@ from supervisor.metrics import Metrics
 __all__ = ["STATE_MIGRATIONS", "Services", "furnish", "open_services"]
 
 SWITCH_SECONDS = 0.0005
-"""How long the busy loop may hold a finished database thread up; the default of 5 ms, many times an
-answer, was most of what a person waited for."""
+"""How long a busy loop may keep a finished database thread waiting; Python's default is 5 ms, and one
+answer waits for several threads."""
 STATE_MIGRATIONS = (*INBOX, *OUTBOX, *LOCAL, *JOURNAL)
 
 

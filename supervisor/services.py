@@ -30,8 +30,8 @@ from supervisor.metrics import Metrics
 __all__ = ["STATE_MIGRATIONS", "Services", "furnish", "open_services"]
 
 SWITCH_SECONDS = 0.0005
-"""How long a busy loop may keep a finished database thread waiting; Python's default is 5 ms, and one
-answer waits for several threads."""
+"""How long a busy loop may keep a finished database thread waiting (Python's default: 5 ms); an
+answer waits for several of them."""
 STATE_MIGRATIONS = (*INBOX, *OUTBOX, *LOCAL, *JOURNAL)
 
 
